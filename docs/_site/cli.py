@@ -56,7 +56,7 @@ def page(name: str, command: click.Command, level: int = 1) -> str:
     context = click.Context(command, info_name=name)
     usage = " ".join(command.collect_usage_pieces(context))
     parts.append(f"```text\n{name} {usage}\n```")
-    for title, records in option_records(command, context).items():
+    for title, records in option_records(command, context, rare=True).items():
         rows = [f"| `{cell(option)}` | {cell(meaning)} |" for option, meaning in records]
         parts.append("\n".join([f"| {title.lower()} | meaning |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"

@@ -235,8 +235,9 @@ def test_contributing_scave(folder: Path) -> None:
         if ">>> " in path.read_text(encoding="utf-8")
     ],
 )
-def test_docstrings(module: str) -> None:
-    """Who reads one with `help` has imported the package and NumPy, and nothing else."""
+def test_docstrings(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples need the package and NumPy alone; runs and files are in the working directory."""
+    monkeypatch.chdir(tmp_path)
     known = {"mcsim": mcsim, "mc": mcsim, "np": np}
     result = doctest.testmod(importlib.import_module(module), globs=known)
     assert result.attempted > 0

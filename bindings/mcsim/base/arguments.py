@@ -6,7 +6,7 @@ import mmap
 import operator
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -238,3 +238,18 @@ def operations_of(ops: ArrayLike) -> NDArray[np.uint8]:
         at = int(np.argmax(array > 1))
         raise ConfigError(f"ops[{at}]: expected 0 (read) or 1 (write), got {array[at]}")
     return np.ascontiguousarray(array, np.uint8)
+
+
+def columns_given(columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table as arrays.
+
+    Raises
+    ------
+    ConfigError
+        If they differ in length, or one has not exactly one dimension.
+    """
+    arrays = {str(name): array_given(column, str(name)) for name, column in columns.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) != 1 or len(shapes.pop()) != 1:
+        raise ConfigError("columns: expected some of one length, in one dimension")
+    return arrays

@@ -25,6 +25,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 def get_include() -> str:
     """Return the folder of the C++ headers, for libraries of eviction policies.
 
+    Returns
+    -------
+    str
+        Absolute path, for the compiler's option ``-I``.
+
     Raises
     ------
     HostError
@@ -35,6 +40,11 @@ def get_include() -> str:
 
 def get_cmake_dir() -> str:
     """Return the folder that is `mcsim_DIR` to ``find_package(mcsim)``.
+
+    Returns
+    -------
+    str
+        Absolute path of the folder with ``mcsim-config.cmake``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a run says while it works: stages, their rate and time left, and a log.
+"""Progress of a run: stages, their rate and time left, and a log.
 
 A `Reporter` times every stage, keeps a log of what happened, and shows a live
 line per stage where there is a terminal; elsewhere it writes one line as each

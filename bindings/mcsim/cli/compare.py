@@ -359,7 +359,7 @@ class _Gains(_Comparison):
 
 
 class _GainsOnReal(_Gains):
-    """A row a policy, with what it gains on a real cache, whose size is not known."""
+    """A row a policy, with its gain on a real cache of unknown size."""
 
     baseline = REAL
     real: float

@@ -86,7 +86,7 @@ class Commands(click.Group):
 def option_records(
     command: click.Command, ctx: click.Context, *, rare: bool
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command and their help, by heading; rare ones if asked for."""
+    """Return the options of a command and their help, by heading, rare ones on request."""
     heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *_SECTIONS)}
     for param in command.get_params(ctx):

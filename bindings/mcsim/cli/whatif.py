@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from mcsim.figures.chart import Sheet
     from mcsim.locality.sharing import Order, Sharing
-    from mcsim.locality.whatif import Situation, SizeVerdict, WhatIf
+    from mcsim.locality.size_verdict import SizeVerdict
+    from mcsim.locality.whatif import Situation, WhatIf
     from mcsim.tables.formatted_table import RowStyle
 
 

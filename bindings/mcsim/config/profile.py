@@ -155,8 +155,8 @@ class ComponentSpec(_Map):
     of_class: int | None = Field(
         default=None, alias="class", ge=0, le=7, strict=True, exclude_if=lambda said: said is None
     )
-    """Of its requests, from 0, which matters most, to 7: all components of a profile have one, or
-    none has."""
+    """Class of its requests, from 0, which matters most, to 7: all components of a profile have
+    one, or none has."""
 
     @model_validator(mode="after")
     def _one_model(self) -> ComponentSpec:

@@ -311,7 +311,18 @@ class ExperimentSpec(_Map):
         return 1 if self.seed is None else self.seed
 
     def profile_seed(self, of: _TracesSpec) -> int | None:
-        """Return the seed that draws the profiles of a workload; None: each has its own."""
+        """Return the seed that draws the profiles of a workload.
+
+        Parameters
+        ----------
+        of : WorkloadSpec or WarmUpSpec
+            Section of the experiment with profiles.
+
+        Returns
+        -------
+        int or None
+            The section's own seed, or else that of the experiment. None: each profile has its own.
+        """
         return self.seed if of.seed is None else of.seed
 
     @property
@@ -352,5 +363,16 @@ class ExperimentSpec(_Map):
         return self.warm_up.state if isinstance(self.warm_up, SavedStatesSpec) else None
 
     def expanded(self) -> dict[str, Any]:
-        """Return the whole spec, defaults included, as plain values that equal it when read."""
+        """Return the whole spec, defaults included, as plain values.
+
+        Returns
+        -------
+        dict
+            Keys of an experiment file; an experiment of this mapping equals the spec.
+
+        Examples
+        --------
+        >>> mc.run("tiny").spec.expanded()["tiers"][0]["capacity"]
+        500
+        """
         return self.model_dump(mode="json")

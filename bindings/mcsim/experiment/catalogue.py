@@ -72,7 +72,12 @@ def groups(
 
 
 def system_names() -> list[str]:
-    """List the systems.
+    """List the systems, which `run` compares.
+
+    Returns
+    -------
+    list of str
+        Names for the key ``systems`` of an experiment.
 
     Examples
     --------
@@ -85,6 +90,11 @@ def system_names() -> list[str]:
 def format_names() -> list[str]:
     """List the formats of traces.
 
+    Returns
+    -------
+    list of str
+        Names for the parameter `format` of `Trace.open`.
+
     Examples
     --------
     >>> "csv" in mc.format_names()
@@ -96,6 +106,11 @@ def format_names() -> list[str]:
 def experiment_names() -> list[str]:
     """List the experiments that mcsim has, which `run`, `sweep` and `search` take by name.
 
+    Returns
+    -------
+    list of str
+        Names without ``.yaml``, in the order of the alphabet.
+
     Examples
     --------
     >>> "tiny" in mc.experiment_names()
@@ -106,6 +121,11 @@ def experiment_names() -> list[str]:
 
 def device_names() -> list[str]:
     """List the devices of the catalogue.
+
+    Returns
+    -------
+    list of str
+        Names for tiers and backends of experiments, and for `tune` and `advise`.
 
     Examples
     --------

@@ -27,8 +27,8 @@ from mcsim.results.data_paths import FIXED, PLACED
 class Components:
     """Builds the systems of an experiment and their optimisers, from declared names.
 
-    What the core refuses is blamed on the line that asked for it: where several
-    parameters are given, the one that is refused alone as it is with the others.
+    An error of the core names the line of the parameter that causes it. Of several parameters,
+    that is the one with the same error when it is given alone.
 
     Parameters
     ----------

@@ -2,8 +2,7 @@
 
 `Experiment.load` is where every mistake is found before anything long starts:
 the schema is checked first, then names of devices, systems and optimisers, then
-their parameters, by building each once. What is missing is filled in, so that
-`Experiment.spec` says everything.
+their parameters, by building each once. Defaults are filled in: `Experiment.spec` is complete.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.stages import Stages, sized
 from mcsim.experiment.states import refuse_states
-from mcsim.references.blocks import traces_in
+from mcsim.references.given import traces_in
 from mcsim.references.opened import open_workload
 from mcsim.references.pieces import bytes_of_block
 from mcsim.references.workload import Workload, vms_of

@@ -38,8 +38,8 @@ T = TypeVar("T")
 class Prepared:
     """A workload and its cached measurements, for any thread.
 
-    What is asked for twice is made once: the first to ask makes it, others wait. Nothing here
-    depends on who asks, so runs that share it find what each would have found alone.
+    The first caller of a measurement computes it, and others wait for the result. No result
+    depends on the caller: runs that share the object have the results of separate runs.
 
     Parameters
     ----------

@@ -2,13 +2,13 @@
 
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
-    characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
-    replay        every system, `threads` at a time; with them what none can hit more than
-    tables        what was found, as files
+    characterise  hits of LRU at every capacity, per VM, and measurements of controllers
+    replay        every system, `threads` at a time; with them the upper bound on hits
+    tables        the results, as files
     figures, page  from the finished results alone, on request
 
-A run that was finished before is not run again; one that was interrupted goes on
-with the systems that are missing.
+A run that was finished before is not run again. An interrupted run continues with the
+systems that are missing.
 """
 
 from __future__ import annotations
@@ -92,6 +92,11 @@ def run(
         Shows the progress. If not given, a notebook shows it; elsewhere it goes to the logger
         ``mcsim`` alone.
 
+    Returns
+    -------
+    Results
+        The finished run in ``out/<run_id>``, also if it was finished before.
+
     Raises
     ------
     ConfigError, TraceError
@@ -100,6 +105,12 @@ def run(
         If figures cannot be drawn; the results are finished and stored.
     KeyboardInterrupt
         If interrupted; systems that had finished are kept for the next time.
+
+    Examples
+    --------
+    >>> results = mc.run("tiny", overrides=["systems=[lru, static]"])
+    >>> [(row.system, round(row.hit_ratio, 2)) for row in results.overview()]
+    [('lru', 0.63), ('static', 0.27)]
     """
     reporter = reporter or notebook_reporter() or Reporter()
     out = file_given("out", out)

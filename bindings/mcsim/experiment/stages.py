@@ -1,7 +1,7 @@
-"""The stages of a run, whose results go to a folder or stay in memory.
+"""The stages of a run, with results in a folder or in memory.
 
-What depends on the workload alone comes from a `Prepared`, which other runs may share; what is
-written goes to a `RunOutput`. So a run of its own and one of thousands do the same.
+Data of the workload alone come from a `Prepared`, which other runs may share; outputs go to a
+`RunOutput`. So a run of its own and one of thousands do the same.
 """
 
 from __future__ import annotations

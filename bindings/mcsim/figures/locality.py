@@ -11,7 +11,8 @@ import numpy as np
 from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart, Series, Sheet
 from mcsim.figures.looks import BLACK, Look, looks_of
-from mcsim.locality.curve import HitRatioCurve, SizeUnit
+from mcsim.locality.capacities import SizeUnit
+from mcsim.locality.curve import HitRatioCurve
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
 _ROWS = 80  # of a map

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,8 @@ from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
 from mcsim.base.sizes import share_given
-from mcsim.base.suggest import check_choice
-from mcsim.locality.hit_units import HitUnit, HitUnits
+from mcsim.locality.capacities import Capacities, SizeUnit
+from mcsim.locality.hit_units import HitUnit
 from mcsim.locality.steps import (
     COLUMNS,
     Knee,
@@ -30,22 +30,18 @@ from mcsim.locality.steps import (
     share_of,
     sum_of,
 )
-from mcsim.tables.result_table import Tabular
+from mcsim.tables.frames import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-SizeUnit = Literal["blocks", "B", "KiB", "MiB", "GiB", "TiB"]
-
-_BYTES: dict[str, int] = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _METADATA = b"mcsim.hit_ratio_curve"
 _MORE_HITS: tuple[tuple[HitUnit, str], ...] = (("requests", "request"), ("bytes", "byte"))
-_CELLS = 1000  # more steps than this cannot be told apart in a picture
 
 
 @dataclass(frozen=True, eq=False)
-class HitRatioCurve(HitUnits, Tabular):
+class HitRatioCurve(Capacities, Tabular):
     """The hits of LRU over its capacity, a step function.
 
     Between two tabulated capacities the curve is what the smaller one hits, beyond the
@@ -112,7 +108,7 @@ class HitRatioCurve(HitUnits, Tabular):
         capacities : ndarray of int64, shape (v,)
             The vertices, in blocks, from 0 to `saturation`.
         ratios : ndarray of float64, shape (v,)
-            Hit ratios there.
+            Hit ratios there, in [0, 1].
 
         References
         ----------
@@ -143,6 +139,11 @@ class HitRatioCurve(HitUnits, Tabular):
         list of Knee
             By increasing capacity.
 
+        Raises
+        ------
+        ConfigError
+            If `count` is not a whole number, or `tolerance` not a share.
+
         Examples
         --------
         >>> curve = mc.HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
@@ -168,9 +169,22 @@ class HitRatioCurve(HitUnits, Tabular):
         float
             Mean absolute difference of hit ratios, in [0, 1].
 
+        Raises
+        ------
+        ConfigError
+            If `other` is not a curve.
+        TypeError
+            If sizes are not integers.
+
         References
         ----------
         C. A. Waldspurger et al., *Efficient MRC construction with SHARDS*, FAST 2015.
+
+        Examples
+        --------
+        >>> loop, twice = mc.hit_ratio_curve([1, 2] * 4), mc.hit_ratio_curve([1, 1, 2, 2] * 2)
+        >>> loop.mae(twice, [1, 2])
+        0.25
         """
         _check_curve("other", other)
         at = other.hundredths() if sizes is None else capacities_given(sizes)
@@ -178,15 +192,6 @@ class HitRatioCurve(HitUnits, Tabular):
             return 0.0
         ratios = (curve.at(at, unresolved=True) for curve in (self, other))
         return float(np.abs(np.subtract(*ratios)).mean())
-
-    def hundredths(self) -> NDArray[np.int64]:
-        """Return U/100, 2U/100, …, U blocks, rounded up, for the stream's U distinct blocks.
-
-        U is `saturation` if `distinct` is not known, and of capacities in bytes.
-        """
-        in_bytes = self.block_bytes == 1
-        blocks = self.saturation if self.distinct is None or in_bytes else self.distinct
-        return np.ceil(blocks * np.arange(1, 101) / 100).astype(np.int64)
 
     def merge(self, others: HitRatioCurve | Iterable[HitRatioCurve]) -> HitRatioCurve:
         """Add streams that each have a cache of the same capacity to themselves.
@@ -210,7 +215,13 @@ class HitRatioCurve(HitUnits, Tabular):
         Raises
         ------
         ConfigError
-            If block sizes differ.
+            If block sizes differ, or `others` has something else than curves.
+
+        Examples
+        --------
+        >>> web, mail = mc.hit_ratio_curve([1, 2, 1, 2]), mc.hit_ratio_curve([7, 7])
+        >>> web.merge(mail).at([1, 2]).round(2).tolist()
+        [0.17, 0.5]
         """
         given = list(others) if isinstance(others, Iterable) else [others]
         for other in given:
@@ -251,6 +262,16 @@ class HitRatioCurve(HitUnits, Tabular):
         Columns ``capacity``, ``hits`` and ``ratio``; ``low`` and ``high`` if there is a
         band, ``read_hits`` if it was counted, and ``request_hits``, ``request_hit_ratio``,
         ``byte_hits`` and ``byte_hit_ratio`` if these were. All else is in the schema's metadata.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each step of the curve, by increasing capacity in blocks.
+
+        Examples
+        --------
+        >>> mc.hit_ratio_curve([1, 2, 1, 2]).to_arrow().select(["capacity", "hits"]).to_pydict()
+        {'capacity': [0, 2], 'hits': [0.0, 2.0]}
         """
         import pyarrow as pa
 
@@ -272,6 +293,16 @@ class HitRatioCurve(HitUnits, Tabular):
     def from_arrow(cls, table: pa.Table) -> HitRatioCurve:
         """Make a curve of what `to_arrow` returned, perhaps stored in between.
 
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Columns ``capacity`` and ``hits``, optional ones of `to_arrow`, and its metadata.
+
+        Returns
+        -------
+        HitRatioCurve
+            Equal in every attribute to the curve that was stored.
+
         Raises
         ------
         ConfigError
@@ -291,41 +322,6 @@ class HitRatioCurve(HitUnits, Tabular):
             return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ConfigError(f"the Arrow table is no hit-ratio curve: {error}") from None
-
-    def sizes_in(
-        self, capacities: NDArray[np.int64], unit: SizeUnit
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Convert capacities from blocks to another unit.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such unit, or the size of a block is not known.
-        """
-        if unit == "blocks":
-            return capacities
-        check_choice("unit", unit, ("blocks", *_BYTES))
-        if self.block_bytes is None:
-            raise ConfigError(f"unit: {unit} needs block_bytes, which this curve does not have")
-        return capacities_given(capacities).astype(np.float64) * (self.block_bytes / _BYTES[unit])
-
-    def thinned(self, *, log: bool = False, end: int | None = None) -> HitRatioCurve:
-        """Return the curve at so many capacities that a picture needs.
-
-        Parameters
-        ----------
-        log : bool
-            Whether the picture's axis of capacities is logarithmic.
-        end : int, optional
-            The last capacity, in blocks; where the curve's last step is if not given.
-        """
-        last = max(int(self.capacities[-1]) if self.capacities.size else 0, end or 0, 1)
-        inner = self.capacities[(self.capacities >= int(log)) & (self.capacities < last)]
-        place = np.log(inner) / max(np.log(last), 1e-9) if log else inner / last
-        cell = np.floor(_CELLS * place).astype(np.int64)
-        kept = inner[np.append(np.diff(cell) > 0, True)[: inner.size]]
-        resolved = min(max(int(np.ceil(self.resolved_from)), int(log)), last)
-        return self.resampled(np.unique(np.concatenate(([int(log), resolved], kept, [last]))))
 
     def plot(
         self,
@@ -359,6 +355,12 @@ class HitRatioCurve(HitUnits, Tabular):
         Returns
         -------
         matplotlib.axes.Axes
+            The axes with the line, from 0 to 100 %.
+
+        Raises
+        ------
+        ConfigError
+            As of `sizes_in`.
         """
         from mcsim.locality.steps import plot_steps
 

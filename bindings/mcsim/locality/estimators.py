@@ -35,7 +35,8 @@ from mcsim.locality.byte_curves import curve_by_bytes
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
 from mcsim.locality.warm_up import curve_of_blocks
-from mcsim.references.blocks import References, blocks_in
+from mcsim.references.blocks import References
+from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
 from mcsim.references.pieces import Piece
 
@@ -125,6 +126,11 @@ def hit_ratio_curve(references: References, capacities: ArrayLike | None = None)
 
 def estimator_names() -> list[str]:
     """List the estimators of `estimate`; `mcsim describe` shows their parameters.
+
+    Returns
+    -------
+    list of str
+        Names for the parameter `estimator`, ``'exact'`` among them.
 
     Examples
     --------

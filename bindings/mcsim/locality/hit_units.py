@@ -36,11 +36,22 @@ class HitUnits(Steps):
         denominator : {'reads', 'all'}
             Accesses that the ratio is a share of: those that read, or all.
 
+        Returns
+        -------
+        HitRatioCurve
+            Hits of reads at the same capacities, without a confidence band.
+
         Raises
         ------
         ConfigError
             If the curve was made without operations, or by an estimator without
             hits of reads.
+
+        Examples
+        --------
+        >>> curve = mc.estimate([1, 1, 2, 2], ops=[0, 0, 1, 0])
+        >>> curve.at(1), round(curve.of_reads().at(1), 2), curve.of_reads("all").at(1)
+        (0.5, 0.67, 0.5)
         """
         check_choice("denominator", denominator, ("reads", "all"))
         if self.reads is None or self.read_hits is None:
@@ -64,6 +75,12 @@ class HitUnits(Steps):
         unit : {'blocks', 'requests', 'bytes'}
             A request hits if all its blocks do; every block counts for the bytes that the request
             has in it.
+
+        Returns
+        -------
+        HitRatioCurve
+            Hits and ratios in `unit`, over the same capacities, without a confidence band; the
+            curve itself for ``'blocks'``.
 
         Raises
         ------

@@ -11,7 +11,8 @@ from mcsim.config.devices import Device
 from mcsim.config.latency import ServiceTimes, WriteMode, served_by_lru
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
-from mcsim.references.blocks import References, blocks_in
+from mcsim.references.blocks import References
+from mcsim.references.given import blocks_in
 
 
 def curve_under(references: References, writes: WriteMode = "through") -> HitRatioCurve:

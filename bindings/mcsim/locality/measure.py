@@ -17,10 +17,11 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
 from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
-from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
 from mcsim.references.pieces import Piece
-from mcsim.tables.result_table import Tabular
+from mcsim.tables.frames import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,17 @@ class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
     def to_arrow(self) -> pa.Table:
         """Return all curves as one Arrow table, their names in a column `by` of their own.
 
-        The other columns are those of `HitRatioCurve.to_arrow`, null where a curve has none.
+        Returns
+        -------
+        pyarrow.Table
+            A row for each step of each curve, in the order of the keys: the key, then the columns
+            of `HitRatioCurve.to_arrow`, null where a curve has none.
+
+        Examples
+        --------
+        >>> trace = mc.Trace.from_arrays([0, 1], [0, 0], 4096, vm=[0, 1], vms=["mail", "web"])
+        >>> mc.hit_ratio_curves(trace).to_arrow().column_names[:3]
+        ['vm', 'capacity', 'hits']
         """
         import pyarrow as pa
 
@@ -90,7 +101,7 @@ def hit_ratio_curves(
     threads: int | None = None,
     **params: ParamValue,
 ) -> HitRatioCurves:
-    """Compute or estimate the hits of LRU for every VM, or every interval, by itself.
+    """Compute or estimate the hits of LRU for every single VM or interval.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Mix(ResultTable):
 def _answer(
     sharing: Sharing, columns: Mapping[str, NDArray[Any]], allocation: NDArray[np.int64]
 ) -> str:
-    """Return what the best parts are worth at sizes whose total is not decided by one VM."""
+    """Return the gain of the best parts, at sizes where no VM alone decides the total."""
     sizes = columns["capacity"].tolist()
     dominant = [dominant_vm(sharing, size) for size in sizes]
     is_judged = np.array([vm is None for vm in dominant])
@@ -164,7 +164,7 @@ def mix_of(
     optimizer: str | Optimizer = "exact",
     alone: Sequence[HitRatioCurve] | None = None,
 ) -> Mix:
-    """Do what `mix` does, for VMs whose references are in order.
+    """Compute `mix` from references that are in order.
 
     Parameters
     ----------

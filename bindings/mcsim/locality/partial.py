@@ -11,7 +11,8 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import title
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of, keys_given
-from mcsim.references.blocks import References, blocks_in
+from mcsim.references.blocks import References
+from mcsim.references.given import blocks_in
 
 
 class PartialDistances:

@@ -33,7 +33,8 @@ from mcsim.locality.vm_discards import (
     merged_discards,
     positions_by_vm,
 )
-from mcsim.references.blocks import Blocks, References, blocks_in, traces_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in, traces_in
 from mcsim.references.objects import SizedObjects, refuse_bytes
 from mcsim.references.pieces import Discarded, Piece, vms_of_ids
 from mcsim.references.warm_up import check_no_warm_up
@@ -69,8 +70,8 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     Raises
     ------
     ConfigError
-        As of `Trace.blocks`; if nobody has references, or an order by time is asked of what has
-        no times.
+        As of `Trace.blocks`; if no VM has references, or the order is by time and references
+        have no times.
 
     Examples
     --------

@@ -126,6 +126,11 @@ class Steps:
             Hits as a share of all accesses, in [0, 1]; 0 for an empty stream. Nan for sizes
             below `resolved_from`, which the estimator does not resolve.
 
+        Raises
+        ------
+        ConfigError
+            If a size is invalid, or a share of distinct blocks that are not known.
+
         Examples
         --------
         >>> curve = mc.estimate([1, 2, 3, 4, 1, 2, 3, 4], "counter-stacks", batch=2)
@@ -160,10 +165,6 @@ class Steps:
         sizes = self._in_blocks(capacities)
         low, high = (self._looked_up(side, sizes) for side in (self.low, self.high))
         return self._share(low), self._share(high)
-
-    def is_resolved(self, capacities: ArrayLike) -> NDArray[np.bool_]:
-        """Return which capacities, in blocks, the estimate resolves; shape (m,)."""
-        return capacities_given(capacities) >= self.resolved_from
 
     def capacity_for(self, ratio: float) -> int | None:
         """Find the smallest cache that hits at least so often.
@@ -218,6 +219,23 @@ class Steps:
         capacities : array_like of int, shape (m,)
             Blocks, strictly increasing. Between two of them the result is what the smaller
             one hits: never more than this curve.
+
+        Returns
+        -------
+        HitRatioCurve
+            With `m` steps; columns that this curve lacks stay None.
+
+        Raises
+        ------
+        ConfigError
+            If capacities do not increase.
+        TypeError
+            If capacities are not integers.
+
+        Examples
+        --------
+        >>> mc.hit_ratio_curve([1, 2, 3] * 2).resampled([2, 3, 8]).ratios.tolist()
+        [0.0, 0.5, 0.5]
         """
         table = capacities_given(capacities)
         step = self._step_at(table)

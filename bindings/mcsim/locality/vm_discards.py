@@ -33,7 +33,7 @@ def merged_discards(
     Parameters
     ----------
     discards : sequence of (ndarray of uint64, ndarray of uint64) or None
-        Of each VM, positions among its references, and the blocks that are discarded before them.
+        For each VM, positions among its references, and the blocks that are discarded before them.
     first : ndarray of int64
         The number to add to the blocks of each VM.
     counts : sequence of int

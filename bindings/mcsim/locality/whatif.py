@@ -1,4 +1,4 @@
-"""The effect of a larger cache, or of other VMs in it, and whether a size is right."""
+"""The effect of a larger cache, or of other VMs in it."""
 
 from __future__ import annotations
 
@@ -13,126 +13,10 @@ import numpy as np
 from mcsim.base.arguments import list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
-from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.dominant import dominant_vm
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
-from mcsim.locality.steps import Knee
+from mcsim.locality.size_verdict import SizeVerdict, verdict
 from mcsim.tables.result_table import ResultTable
-
-Judgement = Literal[
-    "nothing to hit", "too large", "on a plateau", "too small", "good", "decided by one VM"
-]
-
-_NOTICED = 0.1
-"""Least gain from doubling a cache that is too small, as a share of the highest hit ratio."""
-_UNNOTICED = 0.01
-"""Greatest loss from halving a cache that is too large, as a share of its hit ratio."""
-
-
-@dataclass(frozen=True)
-class SizeVerdict:
-    """Judgement of the size of a cache; sizes in blocks, hit ratios in [0, 1].
-
-    Attributes
-    ----------
-    judgement : str
-        ``'too large'``: half the size hits nearly as much (99 %). ``'on a plateau'``: that too,
-        but a larger cache hits much more. ``'too small'``: twice the size hits much more, by a
-        tenth of the highest hit ratio. ``'nothing to hit'``: no size hits anything. ``'decided by
-        one VM'``: the situation has a `dominant` VM. ``'good'``: all other sizes.
-    size : int
-    ratio : float
-        Hit ratio of this size.
-    best : float
-        Hit ratio of an infinite cache; all other accesses are first ones, or of discarded blocks.
-    saturation : int
-        Smallest size with the hit ratio of an infinite cache.
-    halved, doubled : float
-        Hit ratios of half and of twice the size.
-    knee_below, knee_above : Knee, optional
-        The last knee up to the size, and the first beyond it.
-    """
-
-    judgement: Judgement
-    size: int
-    ratio: float
-    best: float
-    saturation: int
-    halved: float
-    doubled: float
-    knee_below: Knee | None
-    knee_above: Knee | None
-
-    @property
-    def of_best(self) -> float:
-        """Hit ratio as a share of that of an infinite cache."""
-        return self.ratio / self.best if self.best else 1.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert to plain values for JSON; a knee becomes its size and hit ratio."""
-
-        def told(knee: Knee | None) -> dict[str, Any] | None:
-            return None if knee is None else {"blocks": knee.capacity, "hit_ratio": knee.ratio}
-
-        return {
-            "judgement": self.judgement,
-            "blocks": self.size,
-            "hit_ratio": self.ratio,
-            "of_best": self.of_best,
-            "best_hit_ratio": self.best,
-            "saturation_blocks": self.saturation,
-            "halved_hit_ratio": self.halved,
-            "doubled_hit_ratio": self.doubled,
-            "knee_below": told(self.knee_below),
-            "knee_above": told(self.knee_above),
-        }
-
-
-def verdict(curve: HitRatioCurve, size: int) -> SizeVerdict:
-    """Judge the size of a cache by the hit ratio curve of what it serves.
-
-    Parameters
-    ----------
-    size : int
-        Blocks.
-
-    Raises
-    ------
-    ConfigError
-        If the size is less than a block.
-
-    Examples
-    --------
-    >>> from mcsim.locality.whatif import verdict
-    >>> curve = mc.HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)
-    >>> [verdict(curve, size).judgement for size in (5, 10, 15, 40, 300)]
-    ['too small', 'good', 'good', 'on a plateau', 'too large']
-    """
-    if size < 1:
-        raise ConfigError(f"size: at least 1 block, got {size}")
-    ratio, halved, doubled = (curve.at(blocks) for blocks in (size, size // 2, 2 * size))
-    knees = curve.knees()
-    best = curve.best_ratio
-    too_large = halved >= (1 - _UNNOTICED) * ratio
-    judgement: Judgement = "good"
-    if best == 0:
-        judgement = "nothing to hit"
-    elif doubled - ratio >= _NOTICED * best:
-        judgement = "too small"
-    elif too_large:
-        judgement = "on a plateau" if best - ratio >= _NOTICED * best else "too large"
-    return SizeVerdict(
-        judgement,
-        size,
-        ratio,
-        best,
-        curve.saturation,
-        halved,
-        doubled,
-        max((knee for knee in knees if knee.capacity <= size), default=None),
-        min((knee for knee in knees if knee.capacity > size), default=None),
-    )
-
 
 _THRASHED_FROM = 0.005
 """Half a point: a VM that loses less to the others is not reported as thrashed."""
@@ -175,7 +59,7 @@ class Situation:
 
     @cached_property
     def dominant(self) -> str | None:
-        """The VM that makes most accesses and hardly hits, so that totals say little; or None."""
+        """The VM that makes most accesses and hardly hits, and so decides totals; or None."""
         return dominant_vm(self.sharing, self.size)
 
     @cached_property
@@ -279,7 +163,24 @@ class WhatIf(ResultTable):
         return self.gain_of(self.staying)
 
     def gain_of(self, vms: Sequence[str]) -> float:
-        """Return the change of the hit ratio of some VMs together; nan if there are none."""
+        """Compute the change of the hit ratio of some VMs together.
+
+        Parameters
+        ----------
+        vms : sequence of str
+            Names of VMs that share the cache before and after the change.
+
+        Returns
+        -------
+        float
+            Hit ratio after, minus that before, in [-1, 1]; nan without VMs.
+
+        Examples
+        --------
+        >>> change = mc.what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
+        >>> change.gain_of(["a"])
+        0.75
+        """
         return self.after.ratio_of(vms) - self.before.ratio_of(vms)
 
     @property
@@ -361,7 +262,7 @@ def change(
     leaving: str | Sequence[str] = (),
     joining: str | Sequence[str] = (),
 ) -> WhatIf:
-    """Do what `what_if` does, for VMs whose references are in order."""
+    """Compute `what_if` from references that are in order."""
     come = _names("joining", joining, everybody)
     there = everybody.without(come)
     leave = _names("leaving", leaving, there)

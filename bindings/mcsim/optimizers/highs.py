@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BinaryProgramSolution(NamedTuple):
-    """What a solver of binary programs returns.
+    """Result of a solver of binary programs.
 
     Attributes
     ----------

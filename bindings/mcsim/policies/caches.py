@@ -22,7 +22,8 @@ from mcsim.policies.specs import (
     policies_given,
     with_rules_for_sizes,
 )
-from mcsim.references.blocks import References, blocks_in
+from mcsim.references.blocks import References
+from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
 from mcsim.tables.column import Column

@@ -51,12 +51,12 @@ def miniature(
     """Estimate the counts of `simulate` from small caches.
 
     A cache of c blocks hits about as often as one of R c blocks, under the same policy, that is
-    given the references to a share R of the blocks, picked by their hash. What a policy does by
-    the clock of its accesses, and not of its size, is not scaled: LeCaR's learning rate, say.
+    given the references to a share R of the blocks, picked by their hash. Parameters by number of
+    accesses, not by size, are not scaled: for example LeCaR's learning rate.
 
     Two estimates come of a sample: its own ratio, and that ratio adjusted to how many references
-    it should have had. Where few blocks have much of the references the sample may have too many
-    or too few of them, and the second is nearer; where blocks are alike, the first is.
+    it should have had. If few blocks have many references, a sample may have too many or too few
+    references, and the adjusted ratio is nearer. If blocks are alike, the sample's own is nearer.
 
     The band of either is by how much the seeds' estimates vary (Student's t), but never less than
     it must be: a few samples may agree by chance, or all lack the same few blocks. How the
@@ -73,8 +73,8 @@ def miniature(
     rate : float
         Share of the blocks that is sampled, in (0, 1].
     seeds : int or sequence of int
-        Of the hashes, each of which picks other blocks; a number n is seeds 1 to n. Every cache
-        is simulated with each, and the mean is the estimate.
+        Seeds of the hashes, each of which picks other blocks; a number n is seeds 1 to n. Every
+        cache is simulated with each, and the mean is the estimate.
     min_blocks : int
         Smaller miniatures are too coarse: the rate of a small cache is doubled until it has so
         many, or the bytes of so many objects of the mean size. Where the samples of all seeds
@@ -102,7 +102,7 @@ def miniature(
         where there is none, and ``no_band`` has the reason), ``correction`` (``'none'`` or
         ``'adj'``, ``'exact'`` at rate 1), ``plain`` and ``adjusted`` (both estimates),
         ``rate``, ``blocks`` (of the miniature), ``sampled`` (references, mean over the seeds),
-        ``writes`` (of the trace, all of them), ``write_hits`` (of the whole cache, by the same
+        ``writes`` (all of the trace), ``write_hits`` (of the whole cache, by the same
         estimate) with its band ``write_hits_low`` and ``write_hits_high``, ``bytes`` (the most
         that a miniature of it took), ``seconds`` (of CPU time, all seeds) and ``no_band``
         (empty where there is a band).
@@ -236,7 +236,7 @@ class _Estimate:
     """How many of the references hit, by seed and cache."""
 
     count: int
-    """Of references."""
+    """Number of references."""
     by_seed: NDArray[np.float64]
     """Shape (seeds, caches)."""
     least: NDArray[np.float64]
@@ -244,7 +244,7 @@ class _Estimate:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Of the seeds."""
+        """Mean over the seeds."""
         return np.asarray(self.by_seed.mean(axis=0))
 
     @property

@@ -28,7 +28,7 @@ from mcsim.base.specs import ParamValue
 
 class _Base:
     name: str | None = None
-    """What results call it; that of the class if not given."""
+    """Name in results; that of the class if not given."""
 
     def start(self, capacity: int, seed: int) -> None:
         """Begin to serve an empty cache; called once, before anything else.
@@ -109,7 +109,7 @@ class Policy(_Base, ABC):
 
     @abstractmethod
     def victims(self, count: int) -> ArrayLike:
-        """Choose who leaves; the cache is full.
+        """Choose blocks to evict; the cache is full.
 
         Parameters
         ----------
@@ -126,13 +126,18 @@ class Policy(_Base, ABC):
     def removed(self, slots: NDArray[np.int64]) -> None:
         """Learn of blocks that left without being chosen; only hosts take blocks so.
 
-        They went to another tier, are out of date or belong to a VM that departed. Those that the
-        policy gave up before are not told of.
+        They went to another tier, are out of date or belong to a VM that departed. Blocks that
+        the policy gave up before are not among them.
 
         Parameters
         ----------
         slots : int array, shape (n,)
             Their slots. Earlier accesses were passed to `accessed`, later ones were not.
+
+        Raises
+        ------
+        ConfigError
+            If a policy does not override this method and a host takes blocks.
         """
         raise ConfigError(
             f"{type(self).__name__}: here blocks leave that it did not choose: it needs a method "
@@ -193,7 +198,7 @@ class PriorityPolicy(_Base, ABC):
         inserted: NDArray[np.int64],
         now: NDArray[np.int64],
     ) -> ArrayLike:
-        """Evaluate blocks; each by itself, and by these arguments alone.
+        """Evaluate each block from these arguments alone, whatever the other blocks.
 
         Accesses are numbered from 0.
 

@@ -133,7 +133,7 @@ def rows_of(
 ) -> ResultTable:
     """Return a row a point of the grid, the best by the objective first.
 
-    `squares` is what `squares_of_places` says of the largest blocks.
+    `squares` is the result of `squares_of_places` for the largest blocks.
     """
     points = grid.points
     estimates, margins, correction = _narrower(samples, rate, squares)
@@ -199,7 +199,7 @@ def _narrower(
 ) -> tuple[_Columns, _Columns, Correction]:
     """Return all estimates by seed and point, and their margins, of narrower bands of hit ratios.
 
-    Of a single seed, which has no bands, those adjusted, whose worst errors are smaller.
+    A single seed has no bands: then the adjusted estimates, which have smaller worst errors.
     """
     least = [
         _least_deviations([sample[i] for sample in samples], rate, squares)

@@ -18,7 +18,8 @@ from mcsim.base.units import parse_bytes
 from mcsim.policies.bound_of_sizes import with_bounds
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
-from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in
 from mcsim.references.objects import refuse_bytes
 from mcsim.tables.result_table import ResultTable
 
@@ -44,7 +45,7 @@ def memory_needed(
     memory: int | str | None = None,
     one_pass: bool = True,
 ) -> ResultTable:
-    """Tell what each cache of `simulate` will hold, without replaying anything.
+    """Compute the memory of each cache of `simulate`, without a replay.
 
     Parameters
     ----------
@@ -54,8 +55,13 @@ def memory_needed(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        ``policy``, ``capacity`` (blocks) and ``bytes``: exact, but for the sizes that one pass
-        counts, each of which has the most that this pass may hold.
+        ``policy``, ``capacity`` (blocks) and ``bytes``: exact, except for sizes that one pass
+        counts, each of which has the upper limit of this pass.
+
+    Raises
+    ------
+    ConfigError
+        As of `simulate`.
 
     Examples
     --------
@@ -87,7 +93,7 @@ def simulate(
     warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> ResultTable:
-    """Replay a trace through a cache of every policy and size, each by itself.
+    """Replay a trace through a separate cache of every policy and size.
 
     A discard (trim, delete) removes its blocks from every cache. It is not a reference.
 
@@ -198,8 +204,8 @@ def simulate_lines(
 
     Block b is in line ``b // line``. An access hits if its block is there. If not, this block
     alone is loaded, into its line if that is held (a partial miss) or into a new one; what is
-    evicted is a line with all that it has. The policy sees lines: of `opt` this means that it
-    is no bound, for it knows when a line is next used, and not what of it.
+    evicted is a line with all that it has. The policy sees lines. So `opt` is not an upper bound:
+    it has the next use of a line, not of its blocks.
 
     Parameters
     ----------

@@ -23,6 +23,12 @@ PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
 def policy_names() -> list[str]:
     """List the eviction policies; `mcsim describe` shows their parameters.
 
+    Returns
+    -------
+    list of str
+        Names for `simulate` and experiments, those of loaded libraries among them; not those of
+        `wrapper_names`.
+
     Examples
     --------
     >>> mc.policy_names()[:4]
@@ -38,6 +44,11 @@ def wrapper_names() -> list[str]:
     Written as ``'talus(policy=lru)'``, ``'slide(policy=arc(step=integer))'``
     and ``'switching(candidates=lru+2q(kin=0.1,kout=0.3))'``: parameters of what is wrapped are in
     parentheses, policies to choose from have a `+` between them.
+
+    Returns
+    -------
+    list of str
+        Names for `simulate` and experiments.
 
     Examples
     --------
@@ -66,8 +77,8 @@ def load_policies(library: str | os.PathLike[str]) -> list[str]:
     Raises
     ------
     ConfigError
-        If it is no such library, was built for another mcsim, or has a policy whose name is
-        taken; then none is added.
+        If it is no such library, was built for another mcsim, or has a policy with a name that
+        is taken; then none is added.
     """
     path = file_given("library", library)
     note_input(path)

@@ -27,7 +27,8 @@ from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.policies.simulation import memory_given
-from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import traces_in
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.references.workload import Workload, vms_of
 from mcsim.tables.result_table import ResultTable
@@ -63,8 +64,8 @@ def tune(
     the same pieces are counted whatever the block size, and a sample has all or none of the
     pieces at one place: what is near to each other stays together.
 
-    A block, or a sub-block, is read and written whole: what a request covers of it counts as
-    all of it, and a write reads nothing. An operation of a device takes the time that the
+    A block, or a sub-block, is read and written whole, also if a request covers a part. A write
+    reads nothing. An operation of a device takes the time that the
     catalogue has for a block, whatever the size.
 
     Parameters

@@ -1,7 +1,7 @@
 """References: the blocks that requests touch.
 
-This is the one way from requests to references; whatever takes references takes a `Trace`,
-which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of block numbers.
+All functions of references take a `Trace`, which stands for its `Trace.blocks`, several traces,
+`Blocks`, or an array of block numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import copyreg
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union, get_args
 
 import numpy as np
@@ -85,9 +84,14 @@ class Blocks:
         ops, block_bytes, vms, line, warm_up, progress
             As of `Trace.blocks`.
 
+        Returns
+        -------
+        Blocks
+            References of all VMs in the order of time.
+
         Raises
         ------
-        ConfigError
+        ConfigError, OutOfMemoryError
             As of `Trace.blocks` and of `Trace.join`.
         """
         from mcsim.traces.trace import Trace
@@ -227,64 +231,77 @@ class Blocks:
         return int(self._lengths_of(before).sum())
 
     def split_at_warm_up(self) -> tuple[Blocks, Blocks]:
-        """Return the references of the warm-up, and those that are counted."""
-        positions, of = self.positions, self.discards
+        """Split the references where the warm-up ends.
+
+        Returns
+        -------
+        before, after : Blocks
+            Those of the warm-up, and those that are counted; either may be empty.
+        """
+        positions = self.positions
         at = int(np.searchsorted(positions, self.first_counted))
-        done = np.searchsorted(of.request, positions[at - 1], side="right") if at else 0
-        parts = (
-            (positions[:at], Discards(of.request[:done], of.block[:done])),
-            (positions[at:], Discards(of.request[done:], of.block[done:])),
-        )
-        before, after = (replace(self, requests=p, discards=d, first_counted=0) for p, d in parts)
+        both = zip((positions[:at], positions[at:]), self.discards.cut(positions, at), strict=True)
+        before, after = (replace(self, requests=p, discards=d, first_counted=0) for p, d in both)
         return before, after
 
     def by_vm(self) -> list[Blocks]:
-        """Return those of every VM that has any, labelled by its name."""
-        vm = self.accesses.request_vm[self.requests]
-        order = np.argsort(vm, kind="stable")
-        by_vm = self.positions[order]
-        ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
-        discards = self.discards.by_vm(self.accesses)
-        parts = [
-            self._part(name, by_vm[begin:end], of_vm)
-            for name, of_vm, (begin, end) in zip(self.vms, discards, pairwise(ends), strict=True)
-        ]
+        """Split the references by VM.
+
+        Returns
+        -------
+        list of Blocks
+            One for each VM that has references, in the order of `vms`; labels are their names.
+        """
+        parts = [self._part(*part) for part in pieces.parts_by_vm(self)]
         return [part for part in parts if len(part)]
 
     def of_reads(self) -> Blocks:
-        """Return those that requests read, as if there were no writes."""
+        """Select the references that read.
+
+        Returns
+        -------
+        Blocks
+            References as if there were no writes.
+        """
         positions = self.positions
         return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
 
     def written_around(self) -> Blocks:
-        """Return those that requests read; each write discards the blocks that it touches."""
+        """Select the references that read; writes discard blocks, as around a cache.
+
+        Returns
+        -------
+        Blocks
+            Reads, and in `discarded` the blocks that each write touches.
+        """
         positions = self.positions
         is_read = self.accesses.request_op[positions] == 0
         writes = positions[~is_read]
-        lengths = self._lengths_of(writes)
-        own = self.discards
-        request = np.concatenate([own.request, np.repeat(writes, lengths)])
-        block = np.concatenate([own.block, pieces.ids_of(self.accesses, writes, lengths)])
-        order = np.argsort(request, kind="stable")
-        return self._part(self.label, positions[is_read], Discards(request[order], block[order]))
+        discards = self.discards.with_writes(self.accesses, writes, self._lengths_of(writes))
+        return self._part(self.label, positions[is_read], discards)
 
     def by_interval(
         self, interval: str, label_of: Callable[[int], str] | None = None
     ) -> list[Blocks]:
-        """Return those of every interval; of adjacent empty ones the first alone.
+        """Split the references by time.
 
         Parameters
         ----------
         interval : str
             Such as ``'1h'``, or ``'50000 references'`` without a clock.
         label_of : callable, optional
-            Gives the label of the interval that begins so long after the first request; by
+            Returns the label of the interval that begins so long after the first request; by
             default that length, in ns or references.
+
+        Returns
+        -------
+        list of Blocks
+            One for each interval, in order; adjacent intervals without references have one.
 
         Raises
         ------
         ConfigError
-            If the interval is none, or of another kind than the times.
+            If the interval is none, or of another kind than the times, or there is a warm-up.
         """
         check_no_warm_up(self, "intervals, each of which begins with an empty cache")
         length = pieces.interval_length(interval, has_clock=self.has_clock)
@@ -295,9 +312,12 @@ class Blocks:
         ]
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield about 10^6 references at a time.
+        """Yield the references in parts that fit into memory.
 
-        Blocks have the numbers that they have in the whole workload.
+        Yields
+        ------
+        Piece
+            About 10^6 references; blocks have the numbers that they have in the whole workload.
         """
         discards = self.discards
         for positions in self._some_positions():
@@ -361,39 +381,3 @@ class Blocks:
         values = np.repeat(column[self.requests], self.lengths)
         values.flags.writeable = False
         return values
-
-
-def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -> Blocks | None:
-    """Return the blocks of a trace, of several, or those given; None for an array.
-
-    Parameters
-    ----------
-    line : int
-        Blocks of a line, of a trace.
-    warm_up : bool
-        Whether they may have one.
-
-    Raises
-    ------
-    ConfigError
-        As of `Trace.blocks`.
-    """
-    if isinstance(references, Blocks):
-        if not warm_up:
-            check_no_warm_up(references, "this")
-        return references
-    traces = traces_in(references)
-    return None if traces is None else Blocks.of(traces, line=line)
-
-
-def traces_in(references: References) -> list[Trace] | None:
-    """Return the traces of a trace or a sequence; None for other values."""
-    if isinstance(references, (Blocks, np.ndarray)):
-        return None
-    from mcsim.traces.trace import Trace
-
-    if isinstance(references, Trace):
-        return [references]
-    if isinstance(references, (list, tuple)) and references and isinstance(references[0], Trace):
-        return list(references)
-    return None

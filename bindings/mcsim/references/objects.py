@@ -15,7 +15,8 @@ from mcsim.base.arguments import shortened
 from mcsim.base.errors import ConfigError
 from mcsim.base.sizes import is_in_bytes, is_share, sizes_in, split_range
 from mcsim.base.units import format_bytes, format_size
-from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +83,11 @@ def in_bytes(references: References) -> SizedObjects:
     ----------
     references : Trace, sequence of Trace, or Blocks
         References to objects, such as `Trace.blocks` returns.
+
+    Returns
+    -------
+    SizedObjects
+        The same references as `Blocks` with capacities in bytes.
 
     Raises
     ------

@@ -83,6 +83,23 @@ class Discards(NamedTuple):
         first, last = np.searchsorted(self.request, requests[[0, -1]], side="right")
         return Discards(self.request[first:last], self.block[first:last])
 
+    def cut(self, requests: NDArray[np.int64], at: int) -> tuple[Discards, Discards]:
+        """Return those up to request `at` of `requests`, which is excluded, and later ones."""
+        done = np.searchsorted(self.request, requests[at - 1], side="right") if at else 0
+        return (
+            Discards(self.request[:done], self.block[:done]),
+            Discards(self.request[done:], self.block[done:]),
+        )
+
+    def with_writes(
+        self, accesses: engine.Accesses, writes: NDArray[np.int64], blocks: NDArray[np.int64]
+    ) -> Discards:
+        """Add the blocks of writes, as if each write discarded those that it touches."""
+        request = np.concatenate([self.request, np.repeat(writes, blocks)])
+        block = np.concatenate([self.block, ids_of(accesses, writes, blocks)])
+        order = np.argsort(request, kind="stable")
+        return Discards(request[order], block[order])
+
     def split(
         self, requests: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[Discarded | None, Discards]:
@@ -155,6 +172,17 @@ def shapes_of(
         accesses.request_head[requests],
         accesses.request_bytes[requests],
     )
+
+
+def parts_by_vm(blocks: Blocks) -> Iterator[tuple[str, NDArray[np.int64], Discards]]:
+    """Yield the name, the positions of requests and the discards of every VM."""
+    vm = blocks.accesses.request_vm[blocks.requests]
+    order = np.argsort(vm, kind="stable")
+    by_vm = blocks.positions[order]
+    ends = np.searchsorted(vm[order], np.arange(len(blocks.vms) + 1)).tolist()
+    discards = blocks.discards.by_vm(blocks.accesses)
+    for name, of_vm, (begin, end) in zip(blocks.vms, discards, pairwise(ends), strict=True):
+        yield name, by_vm[begin:end], of_vm
 
 
 def discards_of(blocks: Blocks) -> DiscardColumns | None:

@@ -39,7 +39,7 @@ def document_of(name: str) -> Document:
 
 
 def chosen(names: Iterable[str]) -> list[Figure]:
-    """Return the figures that are asked for, each once, in the order of the catalogue.
+    """Return the selected figures, each once, in the order of the catalogue.
 
     Parameters
     ----------

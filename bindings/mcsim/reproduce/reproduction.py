@@ -20,7 +20,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.verdicts import Row, counts
-from mcsim.tables.result_table import Tabular
+from mcsim.tables.frames import Tabular
 from mcsim.traces.find import trace_dirs_given
 
 
@@ -81,7 +81,18 @@ class Reproduction(Tabular):
         return list(dict.fromkeys(outcome.figure.document for outcome in self.outcomes))
 
     def of_document(self, name: str) -> Reproduction:
-        """Return the part with one document's figures."""
+        """Return the part with one document's figures.
+
+        Parameters
+        ----------
+        name : str
+            Name of a document, one of `documents`.
+
+        Returns
+        -------
+        Reproduction
+            Outcomes of the document in their order; none if it has no figure here.
+        """
         own = [outcome for outcome in self.outcomes if outcome.figure.document == name]
         return replace(self, outcomes=own)
 
@@ -105,7 +116,14 @@ class Reproduction(Tabular):
         }
 
     def to_arrow(self) -> pa.Table:
-        """Return a row for each published number, with the measured one, and for each claim."""
+        """Return published and measured numbers as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each published number, with the measured one as text, and for each claim;
+            ``ratio`` is measured / published.
+        """
         return pa.Table.from_pylist(
             [
                 {
@@ -176,6 +194,11 @@ def reproduce(
         else that of a screen.
     reporter : Reporter, optional
         Reporter of progress; if absent, no progress is shown.
+
+    Returns
+    -------
+    Reproduction
+        An outcome for each figure, with its measurements, drawn files and verdicts.
 
     Raises
     ------

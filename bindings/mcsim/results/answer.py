@@ -39,7 +39,7 @@ _MOST_VMS = 3
 
 
 def set_apart(results: Results) -> str | None:
-    """Return the VMs whose hits hardly differ and that make most accesses, and means with them."""
+    """Return the VMs that make most accesses with hardly different hits, and means with them."""
     standings, best = results.standings, lead(results)
     if not standings.apart or best is None:
         return None

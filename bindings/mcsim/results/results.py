@@ -36,19 +36,17 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import DONE, declared, write_json
 from mcsim.results.foresight import foresight_of_run
 from mcsim.results.run_folder import RunFolder
+from mcsim.results.run_tables import RunTables
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import read_list
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from mcsim.results.standings import Standings
     from mcsim.tables.result_table import ResultTable
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(RunTables):
     """Results of a finished run.
 
     Every table is an Arrow table, read at its first use.
@@ -57,6 +55,12 @@ class Results:
     ----------
     path : Path
         The run's folder.
+
+    Examples
+    --------
+    >>> results = mc.run("tiny")
+    >>> results.spec.name, results.kind, results.synthetic
+    ('tiny', 'blocks', True)
     """
 
     path: Path
@@ -66,10 +70,26 @@ class Results:
     def open(cls, path: str | os.PathLike[str]) -> Results:
         """Open a finished run, in a folder of its own or in a pack of a sweep.
 
+        Parameters
+        ----------
+        path : path-like
+            The run's folder, ``results/<run_id>``; a run of a pack is named in the same way.
+
+        Returns
+        -------
+        Results
+            Each table is read at its first use.
+
         Raises
         ------
         ConfigError
             If the folder is not there or its run did not finish.
+
+        Examples
+        --------
+        >>> path = mc.run("tiny").path
+        >>> mc.Results.open(path).run_id == path.name
+        True
         """
         path = file_given("path", path)
         note_input(path / DONE)
@@ -91,7 +111,20 @@ class Results:
 
     @classmethod
     def of(cls, path: Path, **values: Any) -> Results:
-        """Return results with some properties that need not be read."""
+        """Return results with some properties that need not be read.
+
+        Parameters
+        ----------
+        path : Path
+            The run's folder.
+        **values
+            Cached properties by name, such as ``spec``.
+
+        Returns
+        -------
+        Results
+            Results that are not checked for being finished, unlike those of `open`.
+        """
         results = cls(path)
         vars(results).update(values)
         return results
@@ -131,7 +164,18 @@ class Results:
         self._stored[0].check()
 
     def digest(self, table: str) -> str | None:
-        """Return the SHA-256 of a table's file; None if the run wrote none."""
+        """Return the checksum of a table's file, as the run wrote it.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table, one of `SCHEMAS`.
+
+        Returns
+        -------
+        str or None
+            SHA-256 in hexadecimal; None if the run has no such file of its own.
+        """
         return self.sums.get(f"{table}.parquet")
 
     @cached_property
@@ -168,9 +212,18 @@ class Results:
         return self.spec.name + (" (synthetic workload)" if self.synthetic else "")
 
     def table(self, name: str) -> pa.Table:
-        """Return a table by name, one of `SCHEMAS`, as it is in its file.
+        """Return a table as it is in its file.
 
-        Those by interval have the intervals of the warm-up too, unmarked; see `to_arrow`.
+        Parameters
+        ----------
+        name : {'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
+            Which table, one of `SCHEMAS`.
+
+        Returns
+        -------
+        pyarrow.Table
+            All rows. Tables by interval have the intervals of the warm-up too, unmarked; see
+            `to_arrow`.
 
         Raises
         ------
@@ -208,7 +261,20 @@ class Results:
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
 
-        `reuse_intensity` keeps the windows that end after the warm-up.
+        Parameters
+        ----------
+        name : {'metrics', 'vms', 'decisions', 'reuse_intensity'}
+            Which table; `reuse_intensity` keeps the windows that end after the warm-up.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows of counted intervals.
+
+        Raises
+        ------
+        ConfigError
+            As of `table`.
         """
         table, warm_up = self.table(name), self.spec.warm_up_intervals
         if not warm_up:
@@ -219,10 +285,28 @@ class Results:
         return table.filter(pc.greater_equal(table["interval"], warm_up))
 
     def to_arrow(self, name: str) -> pa.Table:
-        """Return a table by name; if it is by interval, with a last column `warm_up`.
+        """Return a table with its warm-up marked.
 
-        That is true where the interval only filled the caches: tables and figures of the run
-        leave it out.
+        Parameters
+        ----------
+        name : {'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
+            Which table.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows of `table`. Tables by interval have a last column ``warm_up``: true where the
+            interval only filled the caches. Tables and figures of the run leave those rows out.
+
+        Raises
+        ------
+        ConfigError
+            As of `table`.
+
+        Examples
+        --------
+        >>> mc.run("tiny").to_arrow("vms").column_names[:3]
+        ['system', 'interval', 'vm']
         """
         table = self.table(name)
         if "interval" not in table.column_names:
@@ -251,101 +335,32 @@ class Results:
         return answer(self)
 
     def overview(self) -> ResultTable:
-        """Return one row a system over all VMs, the best first."""
+        """Return one row a system over all VMs, the best first.
+
+        Returns
+        -------
+        ResultTable
+            Hit ratios in [0, 1] and latencies in ns; its ``answer`` sums them up.
+
+        Examples
+        --------
+        >>> best = mc.run("tiny").overview()[0]
+        >>> best.system, round(best.hit_ratio, 2)
+        ('lru', 0.63)
+        """
         from mcsim.results.views import overview
 
         return overview(self)
-
-    @property
-    def kind(self) -> str:
-        """``'blocks'``, or ``'objects'``, for which no device is modelled."""
-        return str(self.environment.get("kind", "blocks"))
-
-    def comparison(self) -> ResultTable:
-        """Return hits, latency and gains by system and VM; `vm` is null for all VMs together."""
-        return self._shown("comparison")
-
-    def systems(self) -> ResultTable:
-        """Return device writes, cost and times by system."""
-        return self._shown("systems")
-
-    def yardsticks(self) -> ResultTable:
-        """Return how far each system is from what was possible, how fair and how restless."""
-        return self._shown("yardsticks")
-
-    def requests(self) -> ResultTable:
-        """Return latencies of whole requests by system, all VMs together."""
-        return self._shown("requests")
-
-    def devices(self) -> ResultTable:
-        """Return operations, life and load by system and device."""
-        return self._shown("devices")
-
-    def misses(self) -> ResultTable:
-        """Return misses by cause, system and VM."""
-        return self._shown("misses")
-
-    def metrics(self) -> ResultTable:
-        """Return counts by system, interval, VM and tier, as of `to_arrow`; levels in blocks."""
-        return self._shown("metrics")
-
-    def vms(self) -> ResultTable:
-        """Return counts by system, interval and VM, as of `to_arrow`; served by the backend."""
-        return self._shown("vms")
-
-    def curves(self) -> ResultTable:
-        """Return hits of LRU at selected capacities, by VM."""
-        return self._shown("curves")
-
-    def reuse_intensity(self) -> ResultTable:
-        """Return reuse intensity by VM and window."""
-        return self._shown("reuse_intensity")
-
-    def decisions(self) -> ResultTable:
-        """Return objective and bound of every decision; `interval` is the first it acts in.
-
-        The column `infeasible` has the reason if a request of a system cannot be met. Lists by VM
-        are in the order of `vms`: `admits` if VMs were blocked or admitted, and `write_modes` if
-        modes were decided: ``"back"``, or by tier ``"through / back"``. Systems with several
-        timers name the one that fired in `timer`. The blocks of extents that moved are in `moved`,
-        the blocks a second of each VM (`baa`) in `throughputs`, and further findings in `note`.
-        """
-        return self._shown("decisions")
-
-    def bounds(self) -> ResultTable:
-        """Return the upper bound on hits (OPT); empty unless `opt` was requested."""
-        return self._shown("bounds")
-
-    def alone(self) -> ResultTable:
-        """Return replays of each VM alone with all tiers; empty if there were none.
-
-        A run of one VM has no misses and no latency here: those of the run are the VM's own.
-        """
-        return self._shown("alone")
 
     def _shown(self, name: str) -> ResultTable:
         from mcsim.results.views import result_table
 
         return result_table(self, name)
 
-    def to_pandas(self, name: str = "comparison") -> pd.DataFrame:
-        """Return a table as a pandas frame.
-
-        Parameters
-        ----------
-        name : str
-            A method that returns a table, such as ``'systems'`` or ``'metrics'``.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such table.
-        """
-        return self._shown(name).to_pandas()
-
-    def to_polars(self, name: str = "comparison") -> pl.DataFrame:
-        """Return a table as a Polars frame, as of `to_pandas`."""
-        return self._shown(name).to_polars()
+    @property
+    def kind(self) -> str:
+        """``'blocks'``, or ``'objects'``, for which no device is modelled."""
+        return str(self.environment.get("kind", "blocks"))
 
     @property
     def foresight(self) -> dict[str, str]:
@@ -359,6 +374,13 @@ class Results:
         """Write the time of a stage that works on the finished run into a file of its own.
 
         A folder that runs share stays as it is.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage, such as ``'figures'``.
+        seconds : float
+            Time that the stage took.
         """
         if self.folder == self.path:
             write_json(self.path / declared(f"seconds-{stage}.json"), {"seconds": seconds})

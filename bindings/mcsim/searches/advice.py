@@ -22,7 +22,8 @@ from mcsim.config.device_choice import device_given, devices_given, spec_of_devi
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.tuning import workload_of
-from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import traces_in
 from mcsim.references.objects import refuse_bytes
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.searches.advice_case import Case, Commands, Line, Machine, describe_trace
@@ -83,7 +84,20 @@ class Advice(ResultTable):
         return {line.topic: list(line.commands) for line in self.lines}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lines, commands, choices and rows as plain values for JSON."""
+        """Return all of the advice as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            ``lines`` with their topics, texts and commands; ``advice``, which has `capacity`,
+            `policy`, `size`, `writes`, `sharing` and `years`; and ``rows``, a dict for each.
+
+        Examples
+        --------
+        >>> advice = mc.advise([1, 2, 3] * 4, 2).to_dict()
+        >>> advice["advice"]["size"], [line["topic"] for line in advice["lines"]]
+        (3, ['trace', 'policy', 'size', 'writes', 'sharing'])
+        """
         names = ("capacity", "policy", "size", "writes", "sharing", "years")
         return {
             "lines": [line._asdict() | {"commands": list(line.commands)} for line in self.lines],

@@ -10,7 +10,7 @@ from mcsim.base.sizes import share_given
 from mcsim.base.units import format_latency, parse_duration
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.latency import CacheLatency, curve_under
-from mcsim.locality.whatif import SizeVerdict, verdict
+from mcsim.locality.size_verdict import SizeVerdict, verdict
 from mcsim.policies.simulation import simulate
 from mcsim.searches.advice_case import Candidate, Case, Line, percent, points
 

@@ -1,4 +1,4 @@
-"""What is searched for: the key `search` of an experiment, checked, and the points it spans.
+"""The key `search` of an experiment: its values, checked, and the points of its grid.
 
 search:
   sizes: [log(64MiB, 1GiB, 12), log(1GiB, 16GiB, 12)]    # of either tier; or lists of sizes

@@ -1,10 +1,11 @@
 """Predictions for hierarchies without full replays.
 
-Of LRU in both tiers, exclusive and read alone, the curve of the whole workload says it exactly:
-the first tier hits what is reused at distances below its size, both together what is below the sum
-(Mattson's stack). Of anything else miniatures say it nearly: the whole hierarchy scaled down, and
-given a sample of the blocks (Waldspurger et al., *Cache Modeling and Optimization using Miniature
-Simulations*, USENIX ATC 2017), the same samples for all, so that what they lack they lack alike.
+For LRU in both tiers, exclusive and with reads alone, the curve of the whole workload is exact.
+The first tier hits references with a reuse distance below its size. Both tiers together hit those
+with a distance below the sum of their sizes (Mattson's stack). Other hierarchies are estimated by
+miniatures: the hierarchy is scaled down and replays a sample of the blocks (Waldspurger et al.,
+*Cache Modeling and Optimization using Miniature Simulations*, USENIX ATC 2017). All hierarchies
+have the same samples, and so similar errors.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HIGHEST_RATE = 0.2
 
 @dataclass
 class Expected:
-    """What hierarchies are expected to do.
+    """Expected outcomes of hierarchies.
 
     Attributes
     ----------
@@ -106,8 +107,8 @@ def _miniatures(
 def rate_for(asked: float, points: Iterable[Point], unique: int) -> float:
     """Return the share of the blocks in a sample: higher for small workloads and small tiers.
 
-    A sample of too few blocks, or a tier of too few, says little; one that is a fifth of the
-    workload is hardly a miniature.
+    Samples and tiers of too few blocks have large errors. A sample of a fifth of the workload is
+    hardly a miniature.
     """
     smallest = min(min(point.blocks) for point in points)
     needed = max(_LEAST_SAMPLED / max(unique, 1), _LEAST_BLOCKS / smallest)

@@ -27,7 +27,7 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Sample:
-    """A part of the workload, interned, or all of it."""
+    """The workload or a part, interned."""
 
     accesses: engine.Accesses
     rate: float

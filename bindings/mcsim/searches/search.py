@@ -54,20 +54,20 @@ def search(
     Parameters
     ----------
     given : path, name, mapping or ExperimentSpec
-        An experiment of two tiers. Its first system `hierarchy` says how the tiers work; one with
-        defaults is taken if there is none. A key ``search`` may say what the next four do.
+        An experiment of two tiers. Its first system `hierarchy` defines how the tiers work; if it
+        has none, one with defaults does. A key ``search`` may have the next four parameters.
     sizes : str or sequence of two sequences of int, float or str, optional
         Sizes by tier: blocks, bytes, shares of the distinct blocks or ``'log(FROM, TO, COUNT)'``.
         A single text separates the tiers by ``/`` between spaces. If absent, sizes are from an
         eighth to eight times the experiment's own.
     policies : str or sequence of str, optional
-        Eviction policies, of which every pair is looked at, or pairs such as ``'arc / lru'``. The
+        Eviction policies, all pairs of which are candidates, or pairs such as ``'arc / lru'``. The
         hierarchy's own if not given.
     objective : {'latency', 'hit-ratio', 'per-dollar', 'dollars'}, optional
-        What is to be best: the mean latency of an access, the hit ratio of both tiers, accesses
+        Value to optimise: the mean latency of an access, the hit ratio of both tiers, accesses
         a second of one client and dollar, or the price. The first if not given.
     limits : mapping, optional
-        What is to be kept: ``dollars``, ``device_writes`` (blocks or bytes written to tiers that
+        Limits to keep: ``dollars``, ``device_writes`` (blocks or bytes written to tiers that
         wear, after the warm-up) and ``latency`` at most, ``years`` (until a tier is worn out) and
         ``hit_ratio`` at least. If not given, the price of the experiment's own tiers, for
         objectives but the price.

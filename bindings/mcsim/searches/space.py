@@ -91,7 +91,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Judge:
-    """What is sought, what is asked for, and on which machine.
+    """The objective and the limits of a search, and the devices it is for.
 
     Attributes
     ----------

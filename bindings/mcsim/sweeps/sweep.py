@@ -191,6 +191,12 @@ def sweep(
         Runs the cells in other processes, on this machine or others that see `out`, the traces
         and the experiment's folder by the same names: ``Client(scheduler).get_executor()``.
 
+    Returns
+    -------
+    Sweep
+        The grid with the results of its finished cells, in ``out/sweeps``. Cells that were not
+        selected may be missing.
+
     Raises
     ------
     ConfigError, TraceError
@@ -199,6 +205,12 @@ def sweep(
         If a cell needs more than `memory`, or the executor fails.
     KeyboardInterrupt
         If interrupted; cells that had finished are kept.
+
+    Examples
+    --------
+    >>> sizes = mc.sweep("tiny", {"tiers.0.capacity": [100, 500], "systems": ["lru"]})
+    >>> [round(row.hit_ratio, 2) for row in sizes.overview()]
+    [0.25, 0.63]
     """
     reporter = reporter or notebook_reporter() or Reporter()
     limit = bytes_given(memory)

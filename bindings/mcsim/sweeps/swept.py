@@ -21,7 +21,8 @@ from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
 from mcsim.tables.csv import write_csv
-from mcsim.tables.result_table import ResultTable, Tabular
+from mcsim.tables.frames import Tabular
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,10 +57,20 @@ class Sweep(Tabular):
     def open(cls, path: str | os.PathLike[str]) -> Sweep:
         """Open a sweep that was planned.
 
+        Parameters
+        ----------
+        path : path-like
+            Folder of the sweep, such as ``results/sweeps/<name>``.
+
+        Returns
+        -------
+        Sweep
+            All cells of the plan, also those without results.
+
         Raises
         ------
         ConfigError
-            If the folder has no plan.
+            If the folder has no plan, or it cannot be read.
         """
         path = file_given("path", path)
         file = path / PLAN
@@ -72,7 +83,19 @@ class Sweep(Tabular):
 
     @classmethod
     def named(cls, name: str, out: str | os.PathLike[str] = "results") -> Sweep:
-        """Open a sweep by its name, a prefix of its name, or the path of its folder.
+        """Open a sweep by its name.
+
+        Parameters
+        ----------
+        name : str
+            Its name, a prefix that no other sweep has, or the path of its folder.
+        out : path-like
+            The folder of all results.
+
+        Returns
+        -------
+        Sweep
+            As of `open`.
 
         Raises
         ------
@@ -104,16 +127,31 @@ class Sweep(Tabular):
         return self.path.parent.parent
 
     def finished(self) -> list[bool]:
-        """Return whether each cell has results."""
+        """Check which cells have results.
+
+        Returns
+        -------
+        list of bool
+            One for each row of `plan`.
+
+        Examples
+        --------
+        >>> mc.sweep("tiny", {"tiers.0.capacity": [100, 200]}, cells="0").finished()
+        [True, False]
+        """
         run_ids = self.plan["run_id"].to_pylist()
         there = finished(self._out, run_ids)
         return [run_id in there for run_id in run_ids]
 
     def to_arrow(self) -> pa.Table:
-        """Return one table of all cells: a row for each cell, system and VM.
+        """Return one table of all finished cells.
 
-        In rows over all VMs, `vm` is null. Other columns are the axes, those of
-        `mcsim.results.tables.COMPARISON`, `opt_hits` and `synthetic`.
+        Returns
+        -------
+        pyarrow.Table
+            A row for each cell, system and VM, and for each cell and system over all VMs, where
+            ``vm`` is null. Columns are ``cell``, ``run_id``, the axes, those of
+            `Results.comparison`, ``opt_hits`` and ``synthetic``.
         """
         return self._table
 
@@ -129,6 +167,16 @@ class Sweep(Tabular):
         ----------
         over : str, optional
             An axis over which means are taken, such as ``'workload'``.
+
+        Returns
+        -------
+        ResultTable
+            A column for each axis, then hit ratios in [0, 1] and latencies in ns.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such axis.
         """
         from mcsim.sweeps.views import overview
 
@@ -143,7 +191,13 @@ class Sweep(Tabular):
         return self.overview()._repr_html_()
 
     def write_tables(self) -> pa.Table:
-        """Write `table.parquet` and `table.csv` into the folder; return the table."""
+        """Write `table.parquet` and `table.csv` into the sweep's folder.
+
+        Returns
+        -------
+        pyarrow.Table
+            The table of `to_arrow`, as it was written.
+        """
         table = self.to_arrow()
         parquet, csv = (self.path / name for name in TABLES)
         write_parquet(parquet, table)
@@ -180,6 +234,11 @@ class Sweep(Tabular):
         over : str, optional
             An axis over which means are taken, such as ``'workload'``; bands are 95 % intervals.
 
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Lines or maps by system; ratios are in percent.
+
         Raises
         ------
         ConfigError
@@ -201,7 +260,27 @@ class Sweep(Tabular):
         style: Style = "screen",
         over: str | None = None,
     ) -> list[Path]:
-        """Write what `plot` shows to files named `path` with their endings; return these."""
+        """Write the figure of `plot` to files.
+
+        Parameters
+        ----------
+        path : Path
+            Path of the files without their endings.
+        formats : sequence of {'png', 'pdf', 'svg'}
+            A file for each.
+        x, y, value, vm, style, over
+            As of `plot`.
+
+        Returns
+        -------
+        list of Path
+            The files, in the order of `formats`.
+
+        Raises
+        ------
+        ConfigError
+            As of `plot`.
+        """
         from mcsim.figures.style import save, styled
 
         with styled(style):
@@ -234,7 +313,29 @@ class Sweep(Tabular):
         return bool(pc.any(self.to_arrow()["synthetic"]).as_py())
 
     def results(self, cell: int) -> Results:
-        """Open all results of a cell."""
+        """Open all results of a cell.
+
+        Parameters
+        ----------
+        cell : int
+            Number of the cell in `plan`.
+
+        Returns
+        -------
+        Results
+            The cell's run.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such cell, or its run did not finish.
+
+        Examples
+        --------
+        >>> sizes = mc.sweep("tiny", {"tiers.0.capacity": [100, 500]})
+        >>> sizes.results(1).spec.tiers[0].capacity
+        500
+        """
         numbers = self.plan["cell"].to_pylist()
         if cell not in numbers:
             raise ConfigError(f"cell: no cell {cell}; there are {len(numbers)}")

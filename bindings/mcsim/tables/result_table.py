@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from mcsim.base.arguments import shortened
+from mcsim.base.arguments import columns_given, shortened
 from mcsim.base.errors import ConfigError
-from mcsim.base.package import require
 from mcsim.base.suggest import did_you_mean
 from mcsim.tables.charts import plot
 from mcsim.tables.column import Column
 from mcsim.tables.formatted_table import FormattedTable, RowStyle
-from mcsim.tables.result_columns import TABLES, column_of
+from mcsim.tables.frames import Row, Tabular
+from mcsim.tables.result_columns import column_of
+from mcsim.tables.shown_columns import default_columns, shown_columns
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -25,51 +24,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 40
 """Rows that a table shows of itself."""
-
-_SPREADS = ("_margin", "_deviation")
-"""Endings of columns with half of a band, or a standard deviation, of the column before."""
-
-
-def polars_frame(table: pa.Table) -> pl.DataFrame:
-    """Return an Arrow table as a Polars frame."""
-    require("frames of Polars", "polars")
-    import polars as pl
-
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def pandas_frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a pandas frame."""
-    require("frames of pandas", "pandas")
-    return table.to_pandas()
-
-
-class Tabular:
-    """Objects with an Arrow table, and from there one of pandas and Polars."""
-
-    def to_arrow(self) -> pa.Table:
-        """Return the columns as an Arrow table."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns of `to_arrow` as a pandas frame."""
-        return pandas_frame(self.to_arrow())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns of `to_arrow` as a Polars frame."""
-        return polars_frame(self.to_arrow())
-
-
-class Row(dict[str, Any]):
-    """One row: ``row["hits"]`` and ``row.hits``."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"no column {name!r}{did_you_mean(name, self)}") from None
 
 
 class ResultTable(Tabular):
@@ -130,7 +84,7 @@ class ResultTable(Tabular):
         self._arrow: pa.Table | None = None
         self._columns: dict[str, NDArray[Any]] = {}
         if isinstance(columns, Mapping):
-            self._columns = _checked(columns)
+            self._columns = columns_given(columns)
         elif hasattr(columns, "column_names"):
             self._arrow = columns
         else:
@@ -144,21 +98,46 @@ class ResultTable(Tabular):
     def of_rows(
         cls, declared: Sequence[Column], rows: Iterable[Sequence[Any]], kind: str = "", **text: Any
     ) -> ResultTable:
-        """Return a table of rows, each with a value for every column; None where there is none."""
+        """Make a table of rows.
+
+        Parameters
+        ----------
+        declared : sequence of Column
+            The columns, in order.
+        rows : iterable of sequence
+            Rows with a value for each column; None where a value is missing.
+        kind : str
+            Kind of the table, as of the class.
+        **text
+            Further arguments of the class, such as ``title`` and ``answer``.
+
+        Returns
+        -------
+        ResultTable
+            A table with a row for each of `rows`.
+        """
         import numpy as np
 
         arrays = {column.name: [] for column in declared}  # type: dict[str, list[Any]]
         for row in rows:
             for values, value in zip(arrays.values(), row, strict=True):
                 values.append(value)
-        found = {name: np.empty(len(values), object) for name, values in arrays.items()}
-        for name, values in arrays.items():
-            for at, value in enumerate(values):
-                found[name][at] = value
+        found = {name: np.fromiter(values, object, len(values)) for name, values in arrays.items()}
         return ResultTable(found, kind, declared=declared, **text)
 
     def column_of(self, name: str) -> Column:
-        """Return the declaration of a column."""
+        """Return the declaration of a column: heading, unit, type and format.
+
+        Parameters
+        ----------
+        name : str
+            A column of the table or of its kind.
+
+        Returns
+        -------
+        Column
+            The table's own declaration, or else that of its kind.
+        """
         return self._declared.get(name) or column_of(self.kind, name)
 
     @property
@@ -220,22 +199,66 @@ class ResultTable(Tabular):
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns by name, without copies."""
+        """Return the columns by name, without copies.
+
+        Returns
+        -------
+        dict of str to ndarray, each of shape (rows,)
+            The columns in order, numbers in the units that the table documents.
+        """
         return {name: self._column(name) for name in self.column_names}
 
     def tolist(self) -> list[tuple[Any, ...]]:
-        """Return the rows as tuples."""
+        """Return the rows as tuples.
+
+        Returns
+        -------
+        list of tuple
+            Plain values in the order of `column_names`; None where a value is missing.
+
+        Examples
+        --------
+        >>> mc.ResultTable({"policy": ["lru", "arc"], "hits": [3, 4]}).tolist()
+        [('lru', 3), ('arc', 4)]
+        """
         return list(zip(*map(self.values, self.column_names), strict=True))
 
     def values(self, name: str) -> list[Any]:
-        """Return a column as a list; None where a value is missing."""
+        """Return a column as a list.
+
+        Parameters
+        ----------
+        name : str
+            One of `column_names`.
+
+        Returns
+        -------
+        list
+            Plain values, one for each row; None where a value is missing.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
         if self._arrow is not None and name in self._arrow.column_names:
             values: list[Any] = self._arrow[name].to_pylist()
             return values
         return list(self._column(name).tolist())
 
     def to_arrow(self) -> pa.Table:
-        """Return the columns as an Arrow table."""
+        """Return the columns as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each of the table, with nulls where values are missing.
+
+        Examples
+        --------
+        >>> mc.ResultTable({"policy": ["lru", "arc"], "hits": [3, 4]}).to_arrow().num_rows
+        2
+        """
         if self._arrow is None:
             import pyarrow as pa
 
@@ -260,6 +283,7 @@ class ResultTable(Tabular):
         Returns
         -------
         matplotlib.figure.Figure
+            The figure, which is not shown and not saved.
 
         Raises
         ------
@@ -279,6 +303,11 @@ class ResultTable(Tabular):
             Names of columns. Default: the informative ones.
         most : int, optional
             Upper limit of rows, of which the first are shown; all if not given.
+
+        Returns
+        -------
+        FormattedTable
+            Headings and cells as text, which it writes for terminals, HTML, Markdown and LaTeX.
         """
         order = range(len(self)) if self._order is None else self._order
         notes = self.notes
@@ -286,73 +315,63 @@ class ResultTable(Tabular):
             left = len(order) - most
             notes = (f"… and {left:,} more row{'' if left == 1 else 's'}", *notes)
             order = order[:most]
-        names = shown or self._shown or self._shown_by_default()
-        headings: list[str] = []
-        numeric: list[bool] = []
-        cells: list[list[str]] = []
-        sorts: list[list[float | None]] = []
-        for name in names:
-            if self._is_spread(name) and name not in (shown or ()):
-                continue
-            column = self.column_of(name)
-            spread = self._spread_of(name)
-            for heading, values in self._parted(column, name):
-                if shown is None and not column.is_informative(values):
-                    continue
-                headings.append(heading)
-                numeric.append(column.is_numeric)
-                spreads = spread or [None] * len(values)
-                cells.append([_text(column, values[i], spreads[i]) for i in order])
-                sorts.append([_number(values[i]) for i in order])
-        rows = [list(row) for row in zip(*cells, strict=True)]
-        keys = [list(row) for row in zip(*sorts, strict=True)]
-        return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
-
-    def _shown_by_default(self) -> list[str]:
-        """Return the columns for people, those of the kind in their order.
-
-        Each other one stays behind the column that it follows.
-        """
-        columns = TABLES.get(self.kind, ())
-        declared = {of.name: -1 if of.is_first else at for at, of in enumerate(columns)}
-        places, place = {}, -2
-        for name in self.column_names:
-            places[name] = place = declared.get(name, place)
-        shown = (of for of in self.column_names if self.column_of(of).shown or of in self._more)
-        return sorted(shown, key=places.__getitem__)
-
-    def _is_spread(self, name: str) -> bool:
-        """Whether a column is the spread of another, which shows both."""
-        return any(name.removesuffix(end) in self.column_names for end in _SPREADS if end in name)
-
-    def _spread_of(self, name: str) -> list[Any] | None:
-        found = (f"{name}{end}" for end in _SPREADS if f"{name}{end}" in self.column_names)
-        spread = next(found, None)
-        return None if spread is None else self.values(spread)
-
-    def _parted(self, column: Column, name: str) -> Iterator[tuple[str, list[Any]]]:
-        """Yield a column, or one for each tier, with its heading."""
-        values = self.values(name)
-        if column.by != "tier" or name != column.name:
-            yield column.heading, values
-            return
-        for tier in range(max((len(of) for of in values if of is not None), default=0)):
-            part = self._parts[tier] if tier < len(self._parts) else f"tier {tier}"
-            each = [of[tier] if of is not None and tier < len(of) else None for of in values]
-            yield f"{part} {column.heading}", each
+        names = shown or self._shown or default_columns(self, self._more)
+        columns = list(shown_columns(self, names, self._parts, shown))
+        cells = [[column.cell(row) for row in order] for column in columns]
+        keys = [[column.sort_key(row) for row in order] for column in columns]
+        return FormattedTable(
+            [column.heading for column in columns],
+            [list(row) for row in zip(*cells, strict=True)],
+            [column.is_numeric for column in columns],
+            self.title,
+            notes,
+            list(self._styles),
+            [list(row) for row in zip(*keys, strict=True)],
+        )
 
     def to_csv(self) -> str:
-        """Return the columns of `to_arrow` as CSV; a list by tier is a column for each."""
+        """Return the columns of `to_arrow` as CSV.
+
+        Returns
+        -------
+        str
+            A line of names, then a line for each row. A list by tier is a column for each tier.
+
+        Examples
+        --------
+        >>> mc.ResultTable({"vms": [1, 2], "hits": [3, 4]}).to_csv().splitlines()
+        ['"vms","hits"', '1,3', '2,4']
+        """
         from mcsim.tables.csv import csv_of, without_lists
 
         return csv_of(without_lists(self.to_arrow()))
 
     def to_markdown(self) -> str:
-        """Return the table for people as Markdown."""
+        """Return the table for people as Markdown.
+
+        Returns
+        -------
+        str
+            The columns and rows of `formatted`, between ``|``.
+
+        Examples
+        --------
+        >>> print(mc.ResultTable({"policy": ["lru", "arc"], "hits": [3, 4]}).to_markdown())
+        | policy | hits |
+        | --- | --- |
+        | lru | 3 |
+        | arc | 4 |
+        """
         return self.formatted().to_markdown()
 
     def to_latex(self) -> str:
-        """Return the table for people as LaTeX, for the package booktabs."""
+        """Return the table for people as LaTeX.
+
+        Returns
+        -------
+        str
+            A ``tabular`` with the columns and rows of `formatted`, for the package booktabs.
+        """
         return self.formatted().to_latex()
 
     def __repr__(self) -> str:
@@ -370,27 +389,3 @@ def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
     table: Any = object.__new__(cls)
     table.__dict__.update(attributes)
     return table
-
-
-def _checked(columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    from mcsim.base.arguments import array_given
-
-    arrays = {str(name): array_given(column, str(name)) for name, column in columns.items()}
-    shapes = {array.shape for array in arrays.values()}
-    if len(shapes) != 1 or len(shapes.pop()) != 1:
-        raise ConfigError("columns: expected some of one length, in one dimension")
-    return arrays
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def _text(column: Column, value: Any, spread: float | None = None) -> str:
-    if value is not None and column.is_nonzero(spread):
-        return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
-    if isinstance(value, list) and column.unit != "names":
-        return ", ".join(column.format(each) for each in value)
-    if value is None and column.name == "vm":
-        return "all"
-    return column.format(value)

@@ -87,7 +87,7 @@ class Batch(NamedTuple):
 
     @property
     def schema(self) -> pa.Schema:
-        """Of these columns."""
+        """Schema of these columns."""
         return SCHEMA
 
     def where(self, kept: npt.NDArray[np.bool_ | np.uint32]) -> Batch:
@@ -111,7 +111,7 @@ class ClassedBatch(Batch):
 
     @property
     def schema(self) -> pa.Schema:
-        """Of these columns."""
+        """Schema of these columns."""
         return CLASSED_SCHEMA
 
     def _replace(self, **changed: Any) -> Self:

@@ -1,4 +1,4 @@
-"""Traces of columns that are in memory: arrays, Arrow tables, frames."""
+"""Traces of columns that are in memory, and the reverse: arrays, Arrow tables, frames."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from mcsim.base.arguments import array_given, list_of, text
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
+from mcsim.tables.frames import Tabular, pandas_frame, polars_frame
 from mcsim.traces.batches import (
     CLASSED_SCHEMA,
     SCHEMA,
@@ -29,6 +30,7 @@ from mcsim.traces.batches import (
 from mcsim.traces.digests import keys_digest
 from mcsim.traces.mapping import as_declared
 from mcsim.traces.metadata import Counts, OptionValue, TimeBase, TraceMetadata
+from mcsim.traces.store import named
 from mcsim.traces.table_files import requests_in, rows_of, table_of
 from mcsim.traces.tables import keys_of
 
@@ -40,8 +42,8 @@ OnBadLine = Literal["error", "skip"]
 OnUnsorted = Literal["error", "sort"]
 
 
-class MadeOfColumns:
-    """The ways to make a `Trace` of columns."""
+class MadeOfColumns(Tabular):
+    """The ways to make a `Trace` of columns, and to return them."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
         self._batches = batches
@@ -63,7 +65,7 @@ class MadeOfColumns:
         kind: Kind = "blocks",
         source: str = "arrays",
     ) -> Self:
-        """Make a trace of arrays; a single number stands for a column of it.
+        """Make a trace of arrays; a single number stands for a column.
 
         Parameters
         ----------
@@ -88,11 +90,21 @@ class MadeOfColumns:
         source : str
             Origin of the arrays, for `metadata`.
 
+        Returns
+        -------
+        Trace
+            A trace in memory, of copies of the arrays.
+
         Raises
         ------
         ConfigError
             If a column has another length, holds what its type cannot, or breaks a
             rule above.
+
+        Examples
+        --------
+        >>> mc.Trace.from_arrays([0, 5, 9], [0, 4096, 0], 4096, vm=[0, 1, 0], vms=["db", "web"])
+        <Trace arrays: 2 VMs, 3 requests, 3 blocks>
         """
         given = (time, vm, op, offset, length, response)
         n = np.size(array_given(time, "time"))
@@ -135,6 +147,11 @@ class MadeOfColumns:
             parquet`), ``time="ts", time_unit="ms", offset="lba", offset_unit="sectors"``. A
             column with a field's own name, such as ``time_ms``, ``vm``, ``op``, ``offset`` or
             ``length``, needs none. Arrow timestamps have their unit.
+
+        Returns
+        -------
+        Trace
+            A trace in memory, with requests in the order of time.
 
         Raises
         ------
@@ -179,7 +196,26 @@ class MadeOfColumns:
 
     @classmethod
     def from_pandas(cls, frame: pd.DataFrame, **mapping: Any) -> Self:
-        """Make a trace of the columns of a pandas frame; the arguments are as of `from_arrow`.
+        """Make a trace of the columns of a pandas frame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A row for each request. An index with a name is a column.
+        **mapping
+            As of `from_arrow`, all its options included.
+
+        Returns
+        -------
+        Trace
+            A trace in memory, with requests in the order of time.
+
+        Raises
+        ------
+        ConfigError
+            If `frame` is no frame of pandas, or as of `from_arrow`.
+        TraceError
+            As of `from_arrow`.
 
         Examples
         --------
@@ -196,7 +232,26 @@ class MadeOfColumns:
 
     @classmethod
     def from_polars(cls, frame: pl.DataFrame, **mapping: Any) -> Self:
-        """Make a trace of the columns of a Polars frame; the arguments are as of `from_arrow`.
+        """Make a trace of the columns of a Polars frame.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            A row for each request.
+        **mapping
+            As of `from_arrow`, all its options included.
+
+        Returns
+        -------
+        Trace
+            A trace in memory, with requests in the order of time.
+
+        Raises
+        ------
+        ConfigError
+            If `frame` is no frame of Polars, or as of `from_arrow`.
+        TraceError
+            As of `from_arrow`.
 
         Examples
         --------
@@ -208,6 +263,58 @@ class MadeOfColumns:
         if not hasattr(frame, "to_arrow"):
             raise ConfigError(f"frame: expected a Polars DataFrame, got {type(frame).__name__}")
         return cls.from_arrow(frame.to_arrow(), **mapping)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the columns as a table that shares the trace's memory.
+
+        `from_arrow` reads the table, and any part of the table, without a mapping.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each request: ``time`` in ns, ``vm`` as a name, ``op``, ``offset`` and
+            ``length`` in bytes, and ``response`` in ns. The column ``time`` is called
+            ``time_references`` if it counts references. Object traces have ``key`` and ``size``
+            in place of ``offset`` and ``length``.
+
+        Examples
+        --------
+        >>> trace = mc.Trace.from_arrays([0, 5], [0, 4096], 4096, vms=["db"])
+        >>> trace.to_arrow().column_names
+        ['time', 'vm', 'op', 'offset', 'length', 'response']
+        """
+        schema, batches = named(self._batches, self._metadata)
+        return pa.Table.from_batches(list(batches), schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `to_arrow`; VMs are categories, by their names.
+
+        Raises
+        ------
+        ConfigError
+            If pandas is not installed.
+        """
+        return pandas_frame(self.to_arrow().replace_schema_metadata(None))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the columns as a Polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of `to_arrow`; VMs are categories, by their names.
+
+        Raises
+        ------
+        ConfigError
+            If Polars is not installed.
+        """
+        return polars_frame(self.to_arrow().replace_schema_metadata(None))
 
     @classmethod
     def _of(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,35 +11,27 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mcsim.base.arguments import file_given, whole_number
-from mcsim.base.errors import mistakes_in
-from mcsim.base.suggest import check_choice, names_matching
-from mcsim.base.units import parse_duration, parse_references
-from mcsim.tables.result_table import Tabular, pandas_frame, polars_frame
-from mcsim.traces.batches import Batch, ByVm, Kind, Ops, Selection, batch_of, clamped, keys_in
+from mcsim.traces.batches import Batch, ByVm, Kind, Ops, batch_of, keys_in
 from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
-from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
-from mcsim.traces.metadata import Counts, OptionValue, TimeBase, TraceMetadata
+from mcsim.traces.made import OnBadLine, OnUnsorted
+from mcsim.traces.metadata import OptionValue, TimeBase, TraceMetadata
 from mcsim.traces.open import Reading, open_files
 from mcsim.traces.parse import Progress
-from mcsim.traces.store import Store, named
+from mcsim.traces.slices import Sliceable
+from mcsim.traces.store import Store
 from mcsim.traces.streamed import Streamed
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from mcsim._core import engine
     from mcsim.references.blocks import Blocks
-
-_MOST_TIME = 2**400
 
 _FEW_VMS = 8
 """Up to this number of VMs, a pass for each is faster than sorting."""
 
 
-class Trace(MadeOfColumns, Tabular):
+class Trace(Sliceable):
     """Requests of one or more VMs, in the order of time.
 
     A trace opened from a file is mapped into memory, not loaded: its size is not
@@ -102,6 +92,11 @@ class Trace(MadeOfColumns, Tabular):
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.
 
+        Returns
+        -------
+        Trace
+            All requests in the order of time.
+
         Raises
         ------
         TraceError
@@ -113,6 +108,12 @@ class Trace(MadeOfColumns, Tabular):
             its VMs; as of `join`.
         HostError
             If the file cannot be read or the store not written.
+
+        Examples
+        --------
+        >>> path = mc.Trace.from_arrays([0, 5], [0, 4096], 4096, vms=["db"]).save("db.csv")
+        >>> mc.Trace.open(path).vms
+        ('db',)
         """
         reading = Reading(
             format, options, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped
@@ -126,6 +127,16 @@ class Trace(MadeOfColumns, Tabular):
 
         Functions that take several traces do the same. Without a clock, a trace continues after
         the earlier ones that have one of its VMs.
+
+        Parameters
+        ----------
+        traces : sequence of Trace
+            One or more, of one kind and each with or each without a clock.
+
+        Returns
+        -------
+        Trace
+            VMs in the order of their first trace; requests are merged anew at every use.
 
         Raises
         ------
@@ -194,20 +205,51 @@ class Trace(MadeOfColumns, Tabular):
         return store.path if isinstance(store, Store) else None
 
     def streamed_accesses(self, view: Mapping[str, Any]) -> engine.Accesses | None:
-        """Return the accesses of all VMs if the file was interned for this view as it was read."""
+        """Return the accesses of all VMs if the file was interned for a view as it was read.
+
+        Parameters
+        ----------
+        view : mapping
+            Size of blocks, operations and columns, as `Blocks.of` requests them.
+
+        Returns
+        -------
+        Accesses or None
+            None if the file was not interned, or for another view.
+        """
         if isinstance(self._batches, Streamed) and self._batches.view == view:
             return self._batches.accesses
         return None
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the columns, some 10^6 requests at a time, as views without a copy."""
+        """Yield the columns of the requests in the order of time.
+
+        Yields
+        ------
+        Batch
+            Arrays of some 10^6 requests, as views without a copy.
+
+        Examples
+        --------
+        >>> trace = mc.Trace.from_arrays([0, 5], [0, 4096], 4096, op=[0, 1])
+        >>> sum(int((batch.op == 1).sum()) for batch in trace.batches())
+        1
+        """
         for record_batch in self._batches:
             yield batch_of(record_batch)
 
     def batches_with(self, vm: int) -> Iterator[Batch]:
-        """Yield columns that have all requests of one VM, a position in `vms`, in their order.
+        """Yield columns that have all requests of one VM, in their order.
 
-        Others are among them unless `has_many_vms`.
+        Parameters
+        ----------
+        vm : int
+            Position of the VM in `vms`.
+
+        Yields
+        ------
+        Batch
+            As of `batches`. Requests of other VMs are among them unless `has_many_vms`.
         """
         if isinstance(self._batches, Joined):
             yield from self._batches.batches_with(vm)
@@ -236,62 +278,24 @@ class Trace(MadeOfColumns, Tabular):
             Size of a block.
         progress : callable, optional
             ``progress(done_requests, total_requests)``.
-        """
-        return info_of(self, whole_number("block_bytes", block_bytes, -(2**63)), progress)
 
-    def slice(
-        self,
-        start: int | str | None = None,
-        end: int | str | None = None,
-        vms: str | Sequence[str] | None = None,
-        ops: Ops = "all",
-    ) -> Trace:
-        """Return the requests of a span of time, of some VMs, of one operation.
-
-        Parameters
-        ----------
-        start, end : int or str, optional
-            Requests from `start` on and before `end`, counted from the trace's first
-            request: ``'2h'``, or a number of nanoseconds. If `time_base` is ``'index'``,
-            ``'5000 references'`` or their number.
-        vms : str or sequence of str, optional
-            Names of the VMs to keep and patterns such as ``'web_*'``; they are numbered anew
-            in their old order.
-        ops : {'all', 'reads', 'writes'}
+        Returns
+        -------
+        TraceInfo
+            Counts, sizes and times of each VM and of all together.
 
         Raises
         ------
         ConfigError
-            If the trace has no such VM, there is no such choice of operations, or a time has no
-            unit or another one than the trace.
-        """
-        check_choice("ops", ops, ("all", "reads", "writes"))
-        start, end = self._time("start", start), self._time("end", end)
-        origin = self._metadata.counts.first_time
-        chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
-        kept = tuple(name for name in self.vms if name in chosen)
-        numbers = {name: number for number, name in enumerate(kept)}
-        selection = Selection(
-            batches=self._batches,
-            begin=None if start is None else clamped(origin + start),
-            end=None if end is None else clamped(origin + end),
-            vm_numbers=tuple(numbers.get(name, -1) for name in self.vms),
-            op={"all": None, "reads": 0, "writes": 1}[ops],
-        )
-        counts = Counts()
-        for record_batch in selection:
-            counts = counts.plus(batch_of(record_batch), self._metadata.kind)
-        how = repr((self.digest, start, end, kept, ops))
-        digest = hashlib.sha256(how.encode()).hexdigest()
-        return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+            If `block_bytes` is not a whole number from 1 to 2^32 - 1.
 
-    def _time(self, name: str, value: int | str | None) -> int | None:
-        """Parse a time since the first request, in the unit of `time_base`."""
-        if isinstance(value, str):
-            with mistakes_in(name):
-                is_clock = self.time_base == "clock"
-                return parse_duration(value) if is_clock else parse_references(value)
-        return None if value is None else whole_number(name, value, -_MOST_TIME, _MOST_TIME)
+        Examples
+        --------
+        >>> total = mc.Trace.from_arrays([0, 5], [0, 0], 4096, op=[0, 1]).info().total
+        >>> total.requests, total.unique_blocks, total.write_share
+        (2, 1, 0.5)
+        """
+        return info_of(self, whole_number("block_bytes", block_bytes, -(2**63)), progress)
 
     def blocks(
         self,
@@ -323,6 +327,11 @@ class Trace(MadeOfColumns, Tabular):
             ``'50000 references'`` without a clock, or another trace before this one.
         progress : callable, optional
             ``progress(requests_done)``.
+
+        Returns
+        -------
+        Blocks
+            References in the order of time, blocks of a request in the order of addresses.
 
         Raises
         ------
@@ -367,6 +376,11 @@ class Trace(MadeOfColumns, Tabular):
             Size of the blocks that are the objects of libCacheSim's formats; by default 4 KiB, or
             the size of the blocks that `misses` replayed.
 
+        Returns
+        -------
+        Path
+            `path`.
+
         Raises
         ------
         ConfigError
@@ -380,21 +394,3 @@ class Trace(MadeOfColumns, Tabular):
         target = file_given("path", path)
         save_trace(target, self._batches, self._metadata, format, block_bytes)
         return target
-
-    def to_arrow(self) -> pa.Table:
-        """Return the columns as a table that shares the trace's memory; VMs are names.
-
-        The column `time` is called ``time_references`` if it counts references. Object traces have
-        ``key`` and ``size`` in place of ``offset`` and ``length``. `from_arrow` reads the table,
-        and any part of the table, without a mapping.
-        """
-        schema, batches = named(self._batches, self._metadata)
-        return pa.Table.from_batches(list(batches), schema)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns as a pandas frame; VMs are categories, by their names."""
-        return pandas_frame(self.to_arrow().replace_schema_metadata(None))
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the columns as a Polars frame; VMs are categories, by their names."""
-        return polars_frame(self.to_arrow().replace_schema_metadata(None))

@@ -14,7 +14,8 @@ from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import estimate
 from mcsim.locality.mix import Mix, mix_of
 from mcsim.locality.sharing import Sharing
-from mcsim.locality.whatif import SizeVerdict, WhatIf, change, verdict
+from mcsim.locality.size_verdict import SizeVerdict, verdict
+from mcsim.locality.whatif import WhatIf, change
 from mcsim.policies.simulation import simulate
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found

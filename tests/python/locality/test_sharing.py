@@ -26,7 +26,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Order, Sharing, sharing
-from mcsim.locality.whatif import verdict
+from mcsim.locality.size_verdict import verdict
 from mcsim.references.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
