@@ -91,6 +91,9 @@ class _LazyGroup(Commands):
             return super().get_command(ctx, cmd_name)
         import importlib
 
+        from mcsim.base.limits import check_address_space
+
+        check_address_space()  # which modules of commands need, too
         module, _ = _ELSEWHERE[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), cmd_name)
         return command

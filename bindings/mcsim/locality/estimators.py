@@ -18,15 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.arguments import (
-    array_given,
-    keys_of,
-    operations_of,
-    seed_given,
-    text,
-    unchanging,
-    whole_number,
-)
+from mcsim.base.arguments import seed_given, text, whole_number
+from mcsim.base.columns import array_given, keys_of, operations_of, unchanging
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.suggest import did_you_mean

@@ -1,8 +1,8 @@
 """Hits of each VM in a cache of its own, and in a shared one.
 
-One pass over all references gives the hits of each VM in a shared LRU cache of any size:
-an access hits if fewer distinct blocks of all VMs were referenced since the last access to its
-block than the cache has. So no size needs a replay. A discarded block leaves every cache.
+One pass over all references gives the hits of each VM in a shared LRU cache of any size: an access
+hits if fewer distinct blocks of all VMs were referenced since the last one of its block than the
+cache has. A discarded block leaves every cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import array_given, keys_of, list_of, text
+from mcsim.base.arguments import list_of, text
+from mcsim.base.columns import array_given, keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
@@ -58,9 +59,8 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     Parameters
     ----------
     references : Trace, sequence of Trace, Blocks or mapping
-        A trace stands for its reads, in blocks of 4 KiB. A mapping has the
-        block numbers of each VM by its name, and every VM has blocks of its own. With
-        rates also a sequence of Blocks.
+        A trace stands for its reads, in blocks of 4 KiB. A mapping has the block numbers of each
+        VM by its name; every VM has blocks of its own. With rates also a sequence of Blocks.
     order : {'time', 'rates'}
         ``'time'``: by the times of the requests. ``'rates'``: the references of each VM are
         spread evenly over one and the same length, as if all had been recorded at once; for

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.arguments import array_given, integers, shortened, whole_number
+from mcsim.base.arguments import shortened, whole_number
+from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.package import require
 from mcsim.base.sizes import parse_capacity, share_given

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import keys_of, list_of, operations_of, shortened
+from mcsim.base.arguments import list_of, shortened
+from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import keys_of, seed_given, whole_number
+from mcsim.base.arguments import seed_given, whole_number
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.limits import memory_limit
 from mcsim.base.threads import threads_given

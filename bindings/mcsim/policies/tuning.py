@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import keys_of, seed_given, text
+from mcsim.base.arguments import seed_given, text
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError, mistakes_in
 from mcsim.base.sizes import is_share, parse_capacity, share_given
 from mcsim.base.suggest import did_you_mean

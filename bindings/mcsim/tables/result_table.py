@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from mcsim.base.arguments import columns_given, shortened
+from mcsim.base.arguments import shortened
+from mcsim.base.columns import columns_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.tables.charts import plot

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.arguments import array_given, list_of
+from mcsim.base.arguments import list_of
+from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 
 Kind = Literal["blocks", "objects"]

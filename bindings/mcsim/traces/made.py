@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.base.arguments import array_given, list_of, text
+from mcsim.base.arguments import list_of, text
+from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
 from mcsim.tables.frames import Tabular, pandas_frame, polars_frame

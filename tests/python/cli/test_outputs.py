@@ -46,6 +46,7 @@ FOLDERS: dict[tuple[str, str], list[str]] = {
 OF_RUNS = {
     ("run", "--results"),
     ("run", "--save-state"),
+    ("mrc", "--pieces"),
     ("reproduce", "--results"),
     ("sweep run", "--results"),
     ("sweep status", "--results"),

@@ -8,7 +8,7 @@ import pytest
 from commands import python
 
 import mcsim as mc
-from mcsim.base.arguments import unchanging
+from mcsim.base.columns import unchanging
 
 WRITER = """
 import threading
