@@ -5,21 +5,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "core/base/random.hpp"
 #include "core/trace/interning/access_builder.hpp"
 #include "core/trace/interning/accesses_file.hpp"
+#include "tests/support/own_file.hpp"
 
 namespace mcsim {
 namespace {
 
 std::string file_of(const Accesses& accesses) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "stream_interner.accesses";
-  EXPECT_TRUE(write_accesses(accesses, path.string()).ok());
-  std::ifstream file(path, std::ios::binary);
+  const testing::OwnFile kept("stream_interner.accesses");
+  EXPECT_TRUE(write_accesses(accesses, kept.path()).ok());
+  std::ifstream file(kept.path(), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
