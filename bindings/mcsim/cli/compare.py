@@ -161,6 +161,7 @@ def _against_real(
     from mcsim.references.blocks import Blocks
     from mcsim.traces.cache_counters import cache_counters
     from mcsim.traces.cache_device import cache_device, real_hit_ratio
+    from mcsim.traces.find import files_of
 
     _, files = parse_spec(against, "baseline", [REAL])
     has_counters = set(files) == {"before", "after"}
@@ -170,8 +171,10 @@ def _against_real(
         )
     if len(source.files) > 1:
         raise ConfigError("--against real: one TRACE, the events of the cache device")
+    found_files = files_of([source.files[0]], source.reading["trace_dirs"])
+    device = found_files[0] if len(found_files) == 1 else source.files[0]
     with mistakes_in("--against"):
-        found = cache_counters(**files) if has_counters else cache_device(source.files[0], **files)
+        found = cache_counters(**files) if has_counters else cache_device(device, **files)
     unit: HitUnit = by or "requests"
     with in_words_of_the_shell({"against: ": "--against real: ", "by: ": "--by: "}):
         real_hit_ratio(found, source.ops, unit)  # checked before the work begins

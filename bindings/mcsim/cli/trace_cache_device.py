@@ -47,7 +47,7 @@ def counters(before: str, after: str, form: Form) -> None:
 
     Both are text: of `dmsetup status NAME` for dm-cache and dm-writecache, of
     `grep . /sys/block/bcache0/bcache/stats_total/*` for bcache, of
-    /proc/spl/kstat/zfs/arcstats for ZFS. What the counters leave out is printed below the table.
+    /proc/spl/kstat/zfs/arcstats for ZFS. Lines below the table name events without a counter.
 
     \b
     mcsim trace counters before.txt after.txt

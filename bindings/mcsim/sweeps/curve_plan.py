@@ -24,7 +24,7 @@ _MOST_OF_A_PIECE = 4 << 30
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """What all pieces of a curve share; sent to workers, which see files by the same names.
+    """Values that all pieces of a curve share. Workers get it, and see files by the same names.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class CurvePlan:
     vms : str, optional
         Names of VMs and patterns, between commas; all if not given.
     per_vm : bool
-        Whether every VM has a curve, besides that of all.
+        Whether every VM also has a curve of its own.
     reading, vm_name : Reading, str
         As of `open_files`.
     count : int

@@ -33,7 +33,7 @@ struct PartialRequests {
 // The exact curve of a piece of a stream, to be merged with its neighbours (PartialDistances).
 struct PartialCurve {
   // How requests and bytes are counted. The count of accesses is enough while each request is one
-  // block and has `request_bytes` bytes. Pieces without lengths count neither.
+  // block and has `request_bytes` bytes. Pieces without lengths have no such counts.
   enum class Requests : std::uint8_t { kNone, kEqual, kCounted };
 
   // With discards, `first` has the keys of `events`, and `last` may have holes.

@@ -27,7 +27,7 @@ enum class PieceEvent : std::uint8_t {
   kDiscardEnd,       // up to before this one; follows kDiscardBegin
 };
 
-// The state of a piece with discards, besides the keys of its events and of its LRU stack.
+// The state of a piece with discards, without the keys of its events and of its LRU stack.
 struct PieceEvents {
   std::vector<PieceEvent> kinds;     // by event; empty if all are kAccess
   std::vector<std::uint64_t> holes;  // positions in the stack that have no block

@@ -233,6 +233,11 @@ def test_policies_against_the_real_cache(
         "largest gain: `lru`, +20.00 points at 40 KiB; `lru` hits more than `real` at every size."
     )
     assert [row.split() for row in rows_of[4:6]] == [["real", "20.00"], ["lru", "+20.00"]]
+    (tmp_path / "traces").mkdir()
+    upper.rename(tmp_path / "traces" / upper.name)
+    elsewhere = ("--trace-dir", "traces", "--against", files)
+    assert printed(capsys, *words, *elsewhere)[4:6] == rows_of[4:6]
+    (tmp_path / "traces" / upper.name).rename(upper)
     mistakes: list[tuple[tuple[str, ...], str]] = [
         (("--by", "blocks"), "--by: a real cache counts requests; expected 'requests' or 'bytes'"),
         (("--warm-up", "1us"), "--against real: a real cache has no warm-up"),
