@@ -18,8 +18,8 @@ from mcsim.locality.mix import best_parts
 from mcsim.locality.sharing import sharing
 from mcsim.policies.simulation import simulate
 from mcsim.policies.tuning import tune
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found, said
+from mcsim.reproduce.context import Context
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import devices_of

@@ -14,8 +14,8 @@ from mcsim.locality.estimators import reuse_distances
 from mcsim.locality.hit_units import COLD
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import Context
 
 from .customers import Customer, customers, described, largest
 

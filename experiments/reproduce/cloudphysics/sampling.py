@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mcsim.figures.declared import Plot
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import Context
 
 from .customers import Customer, customers, described, largest
 

@@ -17,8 +17,8 @@ from mcsim.locality.sharing import Sharing
 from mcsim.locality.size_verdict import SizeVerdict, verdict
 from mcsim.locality.whatif import WhatIf, change
 from mcsim.policies.simulation import simulate
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import Context
 
 from .customers import Customer, customers, described, shared_by
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mcsim.config.devices import CATALOGUE
 from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import estimate, reuse_distances
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import Context
 from mcsim.results.models import requests
 
 __all__ = ["find_devices", "find_distances", "find_placement", "find_useful", "request_distances"]

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from mcsim.experiment.experiment import Experiment
 from mcsim.figures.declared import Plot
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Figure, Found, in_document
+from mcsim.reproduce.context import Context
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
 

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found, said, system_of
+from mcsim.reproduce.context import Context
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
 from mcsim.results.tables import rows_of

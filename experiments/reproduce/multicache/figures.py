@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Figure, Found, in_document
+from mcsim.reproduce.context import Context
 
 from . import examples, gains, servers, text, web
 

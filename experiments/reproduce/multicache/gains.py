@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found, Value, said, system_of
+from mcsim.reproduce.context import Context
 from mcsim.results.results import Results
 from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import comparison as comparison_table

@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.catalogue import Check, Found, said
+from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.results.results import Results
 from mcsim.results.series import vms_of
 from mcsim.results.tables import ALL, rows_of

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from mcsim._core import engine, locality
 from mcsim.figures.declared import Plot
 from mcsim.optimizers import load
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import Context
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import vm_looks
-from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.catalogue import Check, Found, said, system_of
+from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from mcsim.base.package import experiments_folder
 from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import reuse_distances
-from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.results.models import queueing_ns
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace

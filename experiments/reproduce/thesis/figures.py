@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mcsim.base.package import experiments_folder
 from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
 from mcsim.figures.declared import Plot
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.catalogue import Check, Figure, Found
+from mcsim.reproduce.context import Context
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system

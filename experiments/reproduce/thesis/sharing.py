@@ -12,8 +12,8 @@ from mcsim.figures.declared import Plot
 from mcsim.locality.sharing import Sharing, sharing
 from mcsim.locality.whatif import Situation
 from mcsim.policies.simulation import simulate
-from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.catalogue import Check, Found
+from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.traces.synth import synth_trace
 
