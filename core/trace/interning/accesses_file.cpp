@@ -166,7 +166,7 @@ absl::StatusOr<AccessesHead> describe_accesses(const std::string& path) {
     MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     const auto bytes = mapping->bytes();
     MCSIM_ASSIGN_OR_RETURN(
-        const interning::Head head,
+        const interning::FileHead head,
         interning::head_in(interning::is_packed(bytes) ? interning::image_in(bytes) : bytes, path));
     return AccessesHead{head.accesses, head.trace.vms.size(), head.trace.block_bytes};
   });

@@ -114,7 +114,7 @@ std::string read_vms(WordReader& words, std::size_t requests, Accesses& trace) {
 }
 
 // Reads a head; returns the error in it, or "".
-std::string read_head(WordReader words, Head& head) {
+std::string read_head(WordReader words, FileHead& head) {
   Accesses& trace = head.trace;
   // An upper limit that keeps sizes of files below 2^64.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
@@ -190,12 +190,12 @@ absl::Status not_of_this_version(std::string_view name, std::string_view why) {
       name, why);
 }
 
-absl::StatusOr<Head> head_in(std::span<const std::byte> bytes, std::string_view name) {
+absl::StatusOr<FileHead> head_in(std::span<const std::byte> bytes, std::string_view name) {
   const auto wrong = [&](std::string_view why) { return not_of_this_version(name, why); };
   const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);
   if (all.size() <= kChecksumAt || all[0] != kMagic) return wrong("another kind of file");
   if (all[1] != kAccessesVersion) return wrong(fmt::format("version {}", all[1]));
-  Head head{.trace = {}, .words = all[kSizeAt]};
+  FileHead head{.trace = {}, .words = all[kSizeAt]};
   if (head.words <= kChecksumAt || head.words > all.size()) return wrong("its head is cut short");
   const auto words = all.first(head.words);
   if (words[kChecksumAt] != sum_of(words)) return wrong("its head is damaged");
@@ -207,7 +207,7 @@ absl::StatusOr<Head> head_in(std::span<const std::byte> bytes, std::string_view 
 absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& owner, std::string_view name,
                                  Sums& sums) {
-  MCSIM_ASSIGN_OR_RETURN(Head head, head_in(bytes, name));
+  MCSIM_ASSIGN_OR_RETURN(FileHead head, head_in(bytes, name));
   sums = head.sums;
   Accesses trace = std::move(head.trace);
   const Layout layout = layout_of(trace, head.requests, head.accesses);

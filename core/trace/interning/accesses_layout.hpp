@@ -59,7 +59,7 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
                                    std::size_t accesses, const Sums& sums);
 
 // The beginning of a file.
-struct Head {
+struct FileHead {
   Accesses trace;  // without columns
   std::size_t words = 0;
   std::size_t requests = 0;
@@ -68,7 +68,7 @@ struct Head {
 };
 
 // Reads and checks the head at the beginning of `bytes`. `name` begins every message.
-absl::StatusOr<Head> head_in(std::span<const std::byte> bytes, std::string_view name);
+absl::StatusOr<FileHead> head_in(std::span<const std::byte> bytes, std::string_view name);
 
 absl::Status not_of_this_version(std::string_view name, std::string_view why);
 

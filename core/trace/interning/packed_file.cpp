@@ -112,7 +112,7 @@ std::span<const std::byte> image_in(std::span<const std::byte> file) { return fi
 absl::StatusOr<Pages<std::byte>> unpack_image(std::span<const std::byte> file,
                                               std::string_view name) {
   const std::span<const std::byte> packed = image_in(file);
-  MCSIM_ASSIGN_OR_RETURN(const Head head, head_in(packed, name));
+  MCSIM_ASSIGN_OR_RETURN(const FileHead head, head_in(packed, name));
   const Layout layout = layout_of(head.trace, head.requests, head.accesses);
   if (layout.end / kMostExpansion > file.size())
     return not_of_this_version(name, "it is cut short");
