@@ -304,6 +304,15 @@ class PerInterval(PerVm):
         return over_intervals(self.named(), begins, f"Since the first request ({name})")
 
 
+def interval_label(number: int, length: int) -> str:
+    """Write the begin of an interval in the largest unit of its length: `180min`."""
+    from mcsim.base.units import format_duration
+
+    text = format_duration(length)
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return f"{number * int(digits)}{text.removeprefix(digits)}"
+
+
 class Compared(Curves):
     """A row an estimator."""
 

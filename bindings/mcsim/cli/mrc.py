@@ -17,10 +17,11 @@ from mcsim.cli.curve_report import (
     Curves,
     PerInterval,
     PerVm,
+    interval_label,
     ratio_texts,
 )
 from mcsim.cli.help import Sectioned
-from mcsim.cli.mrc_pieces import PieceOptions, in_pieces, pieces_options
+from mcsim.cli.mrc_pieces import CurveOptions, PieceOptions, in_pieces, pieces_options
 from mcsim.cli.options import code_options, plugin_option, reporter_asked
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -149,7 +150,7 @@ def mrc(
     modes = {
         "--per-vm": per_vm and not pieces.mode,
         "--each": each,
-        "--interval": interval,
+        "--interval": interval and not pieces.mode,
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
@@ -160,7 +161,7 @@ def mrc(
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     if pieces.mode:
-        if report := in_pieces(source, pieces, per_vm=per_vm):
+        if report := in_pieces(source, pieces, CurveOptions(estimator, per_vm, interval)):
             report.show(form, output)
         return
     if policies:
@@ -235,12 +236,11 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     if length == 0:
         raise ConfigError("--interval: must be positive")
 
-    count, unit = _in_one_unit(length)
     begins: list[int] = []
 
     def label_of(begin: int) -> str:
         begins.append(begin // length)
-        return f"{begin:,}" if by_reference else f"{begin // length * count}{unit}"
+        return f"{begin:,}" if by_reference else interval_label(begin // length, length)
 
     def intervals_of(of: Blocks) -> list[Blocks]:
         intervals = of.by_interval(interval, label_of)
@@ -280,15 +280,6 @@ def _by_policy(
     small = None if rate is None else Mini(share_given("--mini", rate), seeds)
     sizes = sizes or ByPolicy.default_sizes
     return ByPolicy.simulated(source, policies, sizes, memory, small, code=code)
-
-
-def _in_one_unit(length: int) -> tuple[int, str]:
-    """Write a length of time as a whole number of the largest unit: 90, `min`."""
-    from mcsim.base.units import format_duration
-
-    text = format_duration(length)
-    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-    return int(digits), text.removeprefix(digits)
 
 
 def curves_of_each(source: Source, estimator: EstimatorSpec, sizes: str | None) -> PerTrace:

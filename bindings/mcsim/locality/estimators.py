@@ -28,6 +28,7 @@ from mcsim.locality.byte_curves import curve_by_bytes
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
 from mcsim.locality.warm_up import curve_of_blocks
+from mcsim.references.block_keys import keys_for, with_keys
 from mcsim.references.blocks import References
 from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
@@ -205,9 +206,10 @@ def estimate(
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
         curve = stream.curve()
     else:
+        key_of = keys_for(estimator, blocks)
 
         def process(piece: Piece) -> None:
-            stream.process_piece(piece)
+            stream.process_piece(piece, key_of)
             if progress is not None:
                 progress(stream.references)
 
@@ -296,9 +298,18 @@ class Estimator:
             progress=progress,
         )
 
-    def process_piece(self, piece: Piece) -> None:
-        """Count the next accesses of a trace, with its discards and requests."""
+    def process_piece(self, piece: Piece, key_of: NDArray[np.uint64] | None = None) -> None:
+        """Count the next accesses of a trace, with its discards and requests.
+
+        Parameters
+        ----------
+        piece : Piece
+        key_of : ndarray of int, optional
+            Keys to count instead of the ids of blocks, by id, as of `keys_for`.
+        """
         requests = piece.requests if self._counts_requests else None
+        if key_of is not None:
+            piece = with_keys(piece, key_of)
         self._core.process(
             piece.keys, piece.times, piece.ops, discards=piece.discards, requests=requests
         )

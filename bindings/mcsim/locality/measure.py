@@ -17,6 +17,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
 from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
+from mcsim.references.block_keys import keys_for
 from mcsim.references.blocks import Blocks, References
 from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
@@ -338,10 +339,12 @@ def _measure_one(
         progress(len(stream))
         return Measured(stream.label, by_bytes, time.perf_counter() - begun, held)
 
+    key_of = keys_for(spec.name, stream)
+
     def process(piece: Piece) -> None:
         nonlocal seconds
         begun = time.perf_counter()
-        estimator.process_piece(piece)
+        estimator.process_piece(piece, key_of)
         seconds += time.perf_counter() - begun
         done(len(piece.keys))
 

@@ -14,10 +14,11 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.curve_discards import VmDiscards, discards_by_vm
-from mcsim.locality.curve_pieces import CurvePiece, Ends, Span, overlap
+from mcsim.locality.curve_parts import Ends
+from mcsim.locality.curve_pieces import CurvePiece, Span, overlap
 from mcsim.references.blocks import Blocks
 from mcsim.references.interned import interned, many_accesses
-from mcsim.references.pieces import Discards
+from mcsim.references.pieces import Discards, interval_length
 from mcsim.references.workload import Workload, vms_of
 from mcsim.sweeps.curve_plan import CurvePlan
 from mcsim.traces.joined import check_alike
@@ -69,7 +70,7 @@ def _piece_of_group(
     spans = tuple(
         Span(of.metadata.source, f"{of.digest} {bounds}", times, vms, has_ties) for of in traces
     )
-    facts = _facts(plan, traces)
+    facts = _facts(plan, traces) | _intervals(plan, traces[0].time_base, reporter)
     with reporter.stage("distances", 0 if blocks is None else len(blocks), "refs") as stage:
         piece = CurvePiece.of(blocks, discards, spans, facts, (index, index + 1), ends)
         stage.update(0 if blocks is None else len(blocks))
@@ -115,12 +116,45 @@ def _facts(plan: CurvePlan, traces: Sequence[Trace]) -> dict[str, Any]:
         "count": plan.count,
         "ops": plan.ops,
         "block_bytes": plan.block_bytes,
-        "per_vm": plan.per_vm,
+        "by": plan.by,
+        "estimator": plan.estimator,
+        "seed": plan.seed,
         "kind": traces[0].kind,
         "time_base": traces[0].time_base,
         "synthetic": any(trace.metadata.synthetic for trace in traces),
         "has_prefixes": any(trace.metadata.has_prefixes for trace in traces),
     }
+
+
+def _intervals(plan: CurvePlan, time_base: str, reporter: Reporter) -> dict[str, Any]:
+    """Return the length of intervals, and the time at which the first begins.
+
+    Raises
+    ------
+    ConfigError
+        If pieces need a clock that the trace does not have, or the length is none.
+    """
+    if time_base != "clock":
+        if plan.estimator != "exact":
+            raise ConfigError(f"{plan.estimator}: pieces sample by time, and there is no clock")
+        if plan.interval is not None:
+            raise ConfigError("interval: pieces of a trace without a clock do not know their begin")
+    if plan.interval is None:
+        return {}
+    length = interval_length(plan.interval, has_clock=True)
+    return {"length": length, "origin": _first_time(plan, reporter)}
+
+
+def _first_time(plan: CurvePlan, reporter: Reporter) -> int | None:
+    """Return the time of the first request of all pieces; None without any."""
+    ops = "reads" if plan.ops == "reads" else "all"
+    for index in range(plan.count):
+        traces = [_opened(plan, file, reporter) for file, _, _ in plan.shares(index)]
+        if chosen := _chosen(plan, _names(traces)):
+            spans = [vm.span(ops) for vm in vms_of(traces, plan.ops, chosen)]
+            if times := [span[0] for span in spans if span]:
+                return min(times)
+    return None
 
 
 def _workload(
