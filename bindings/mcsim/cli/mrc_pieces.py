@@ -149,13 +149,14 @@ def _compute_shard(
 ) -> None:
     """Compute a piece unless it is there, and print the name of its file."""
     from mcsim.base.errors import mistakes_in
+    from mcsim.sweeps.curve_contents import Contents
     from mcsim.sweeps.curves import CurveTask, run_task
     from mcsim.sweeps.selection import shard_given
 
     with mistakes_in("--shard"):
         index, count = shard_given(shard)
     task = CurveTask(_plan(source, count, folder, curve), index, index + 1)
-    is_there = task.path.is_file()
+    is_there = Contents(task.plan).is_current(task.path)
     with reporter.live():
         run_task(task, reporter)
     click.echo(f"{task.path}{' was there already' if is_there else ''}")

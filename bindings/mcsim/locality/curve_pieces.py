@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,21 @@ class Span:
     has_ties: bool
 
 
+@dataclass(frozen=True)
+class FileContent:
+    """The content of a file, by its digest, and the state in which the file had it.
+
+    Attributes
+    ----------
+    digest : str
+    state : tuple of int
+        As of `file_state`, without the device; empty if the file could change and keep it.
+    """
+
+    digest: str
+    state: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class CurvePiece:
     """The exact curves of a piece.
@@ -84,6 +99,8 @@ class CurvePiece:
         VMs by their numbers in the keys of blocks.
     curves : dict of str to Partial
         By VM or number of interval, if requested; `ALL` for all VMs.
+    contents : dict of int to FileContent
+        Files that the piece depends on, by their positions among all files.
     """
 
     facts: dict[str, Any]
@@ -91,6 +108,7 @@ class CurvePiece:
     spans: tuple[Span, ...]
     vms: tuple[str, ...]
     curves: Mapping[str, Partial]
+    contents: Mapping[int, FileContent] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -145,7 +163,14 @@ class CurvePiece:
             self._merged_by_vm(right, vms) if facts["by"] == "vm" else _by_interval(self, right)
         )
         place = self.place[0], right.place[1]
-        return CurvePiece(facts, place, (*self.spans, *right.spans), vms, curves)
+        for at in self.contents.keys() & right.contents.keys():
+            if self.contents[at].digest != right.contents[at].digest:
+                raise ConfigError(
+                    f"{self.spans[0].source} and {right.spans[0].source}: file {at + 1} of the "
+                    "curve changed between these pieces; compute them again"
+                )
+        spans, contents = (*self.spans, *right.spans), {**self.contents, **right.contents}
+        return CurvePiece(facts, place, spans, vms, curves, contents)
 
     def _merged_by_vm(self, right: CurvePiece, vms: Sequence[str]) -> dict[str, Partial]:
         starts, ends = self.curves[ALL].numbers["starts"], right.curves[ALL].numbers["ends"]
@@ -193,6 +218,7 @@ class CurvePiece:
             "place": self.place,
             "spans": [asdict(span) for span in self.spans],
             "vms": self.vms,
+            "contents": {at: astuple(content) for at, content in self.contents.items()},
             "curves": {label: curve.numbers for label, curve in self.curves.items()},
             "columns": [(label, name, of.dtype.str, len(of)) for label, name, of in columns],
         }
@@ -231,17 +257,20 @@ class CurvePiece:
         }
         begin, end = header["place"]
         spans = tuple(_span_of(span) for span in header["spans"])
-        return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves)
+        contents = _contents_of(header)
+        return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves, contents)
 
     @staticmethod
     def place_in(path: Path) -> tuple[dict[str, Any], tuple[int, int]]:
         """Return the facts and the place of a piece in a file; raise as `read` does."""
-        with open_regular(path) as file:
-            head = file.read(_HEAD)
-            length = min(_length_in(head), _MOST_HEADER)
-            header, _ = _header(path, memoryview(head + file.read(length)))
+        header = _header_in(path)
         begin, end = header["place"]
         return header["facts"], (begin, end)
+
+    @staticmethod
+    def contents_in(path: Path) -> dict[int, FileContent]:
+        """Return the contents that a piece in a file depends on; raise as `read` does."""
+        return _contents_of(_header_in(path))
 
 
 def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes | memoryview]:
@@ -249,6 +278,20 @@ def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes
     for _, _, column in columns:
         yield column.view(np.uint8).data
         yield bytes(-column.nbytes % 8)
+
+
+def _header_in(path: Path) -> dict[str, Any]:
+    with open_regular(path) as file:
+        head = file.read(_HEAD)
+        length = min(_length_in(head), _MOST_HEADER)
+        return _header(path, memoryview(head + file.read(length)))[0]
+
+
+def _contents_of(header: dict[str, Any]) -> dict[int, FileContent]:
+    return {
+        int(at): FileContent(digest, tuple(state))
+        for at, (digest, state) in header["contents"].items()
+    }
 
 
 def _header(path: Path, body: memoryview) -> tuple[dict[str, Any], int]:

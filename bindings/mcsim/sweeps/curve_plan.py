@@ -70,8 +70,8 @@ class CurvePlan:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the references and their division: files by name, size and time of change."""
-        files = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in self.files]
+        """Digest of the names of the files, of their division, and of all options."""
+        files = [file.name for file in self.files]
         reading = {of.name: str(getattr(self.reading, of.name)) for of in fields(Reading)}
         del reading["cache_dir"]
         given = (
@@ -85,12 +85,12 @@ class CurvePlan:
         """Return the file of the pieces from `begin` to before `end`."""
         return self.folder / self.digest / f"{begin:05}-{end:05}-of-{self.count}.piece"
 
-    def shares(self, index: int) -> Iterator[tuple[Path, int, int]]:
-        """Yield the files of a piece; its requests are from `a` to `b` of `count` parts."""
+    def shares(self, index: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the positions of the files of a piece; it has parts `a` to `b` of `count`."""
         begin, end = index * len(self.files), (index + 1) * len(self.files)
         for file in range(begin // self.count, math.ceil(end / self.count)):
             first = file * self.count
-            yield self.files[file], max(begin - first, 0), min(end - first, self.count)
+            yield file, max(begin - first, 0), min(end - first, self.count)
 
 
 def pieces_for(files: Sequence[Path], workers: int) -> int:
