@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcsim.cli.options import sizes_given
 from mcsim.cli.policy_report import PolicyReport
-from mcsim.cli.stream import StreamReport, sizes_given
+from mcsim.cli.stream import StreamReport
 from mcsim.tables.column import Column, column, percent
 from mcsim.tables.result_table import ResultTable
 

@@ -22,7 +22,7 @@ from mcsim.cli.curve_report import (
 )
 from mcsim.cli.help import Sectioned
 from mcsim.cli.mrc_pieces import CurveOptions, PieceOptions, in_pieces, pieces_options
-from mcsim.cli.options import code_options, plugin_option, reporter_asked
+from mcsim.cli.options import code_options, plugin_option, reporter_asked, sizes_given
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
 from mcsim.cli.stream import (
@@ -31,7 +31,6 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    sizes_given,
     warm_up_option,
 )
 from mcsim.cli.terminal import Form
@@ -133,8 +132,8 @@ def mrc(
     is exact at sizes that hold the largest object, if no object changes its size or is deleted;
     other sizes are replayed.
 
-    With --shard and --merge, or --dask, the exact curve is computed in pieces: ranges of the files,
-    or of the requests of a file. The files follow one another in time.
+    With --shard and --merge, or --dask, curves are computed in pieces, exactly or by shards-rate:
+    ranges of the files, or of the requests of a file. The files follow one another in time.
 
     \b
     mcsim mrc web_0.csv.gz

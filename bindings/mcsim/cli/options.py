@@ -352,3 +352,18 @@ def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str
     for library in libraries:
         with mistakes_in("--plugin"):
             load_policies(library)
+
+
+def sizes_given(text: str, unique: int, block_bytes: int | None) -> list[int]:
+    """Read `--sizes`: capacities in blocks, in their order and each once."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.base.sizes import parse_capacities, sizes_in
+
+    with mistakes_in("--sizes"):
+        return sorted(
+            {
+                capacity
+                for size in sizes_in(text)
+                for capacity in parse_capacities(size, unique, block_bytes)
+            }
+        )

@@ -22,7 +22,7 @@ struct Stream {
 };
 
 Stream random_stream(std::size_t count, std::uint64_t seed) {
-  Stream stream{streams::zipf(count, count / 4, 0.8, seed), {}};
+  Stream stream{streams::zipf(count, 5000, 0.8, seed), {}};
   Random random(seed);
   Nanoseconds time = -5;
   for (std::size_t i = 0; i < count; ++i) {
