@@ -285,7 +285,9 @@ def curves_of_each(source: Source, estimator: EstimatorSpec, sizes: str | None) 
     """Read the traces, one after the other, and make the curve of each."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import sizes_in, steps_in
+    from mcsim.references.block_keys import SAMPLED_BY_KEY
 
+    source.addresses = estimator.name in SAMPLED_BY_KEY
     given: dict[str, int | str] = {}
     with mistakes_in("--sizes"):
         for text in sizes_in(sizes) if sizes else ():

@@ -7,6 +7,7 @@ is therefore the same for all of them.
 from __future__ import annotations
 
 import hashlib
+import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SAMPLED_BY_KEY = ("shards-rate",)
 """Estimators that sample blocks of traces by these keys."""
 
+_lock = threading.Lock()
 _keys_of: WeakKeyDictionary[engine.Accesses, NDArray[np.uint64]] = WeakKeyDictionary()
 
 
@@ -30,15 +32,20 @@ def keys_for(estimator: str, blocks: Blocks) -> NDArray[np.uint64] | None:
     """Return the keys by which an estimator samples, by id in the whole workload; None by ids."""
     if estimator not in SAMPLED_BY_KEY:
         return None
-    if (keys := _keys_of.get(blocks.accesses)) is None:
-        of = _addressed(blocks)
-        unit = 1 if blocks.kind == "objects" else of.block_bytes
-        keys = np.empty(len(of.block_address), np.uint64)
-        for vm in of.vms:
-            own = slice(vm.first_id, vm.first_id + vm.unique_blocks)
-            keys[own] = hashed(of.block_address[own] // np.uint64(unit), vm.name)
-        keys.flags.writeable = False
-        _keys_of[blocks.accesses] = keys
+    with _lock:
+        if blocks.accesses not in _keys_of:
+            _keys_of[blocks.accesses] = _computed(blocks)
+        return _keys_of[blocks.accesses]
+
+
+def _computed(blocks: Blocks) -> NDArray[np.uint64]:
+    of = _addressed(blocks)
+    unit = 1 if blocks.kind == "objects" else of.block_bytes
+    keys = np.empty(len(of.block_address), np.uint64)
+    for vm in of.vms:
+        own = slice(vm.first_id, vm.first_id + vm.unique_blocks)
+        keys[own] = hashed(of.block_address[own] // np.uint64(unit), vm.name)
+    keys.flags.writeable = False
     return keys
 
 

@@ -34,7 +34,7 @@ PartialSample sampled(std::span<const std::uint32_t> blocks, std::span<const std
   TimedReferenceSample references(seed);
   std::vector<std::uint32_t> survivors;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    references.add(times[i], filter.hash(key_of[blocks[i]]));
+    references.add(times[i], [&] { return filter.hash(key_of[blocks[i]]); });
     if (number_of[blocks[i]] != none) survivors.push_back(number_of[blocks[i]]);
   }
   std::vector<Count> distances(survivors.size());
@@ -119,7 +119,8 @@ absl::Status PartialSample::check() const {
                     of.distance.size() == of.count.size() &&
                     std::ranges::is_sorted(of.distance, std::less_equal<Count>()) &&
                     (of.distance.empty() || of.distance.front() >= 0) &&
-                    kept.priorities.size() == kept.blocks.size();
+                    kept.priorities.size() == kept.blocks.size() &&
+                    kept.blocks.size() <= ReferenceSample::kRoom;
   return fits ? absl::OkStatus() : data_loss("partial sample: its counts contradict themselves");
 }
 

@@ -82,7 +82,7 @@ void ShardsRate::sample_references(const References& batch) {
   if (!batch.times.empty()) {
     has_times_ = true;
     for (std::size_t i = 0; i < batch.keys.size(); ++i) {
-      timed_sample_.add(batch.times[i], filter_.hash(batch.keys[i]));
+      timed_sample_.add(batch.times[i], [&] { return filter_.hash(batch.keys[i]); });
     }
     return;
   }

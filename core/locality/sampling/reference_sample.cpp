@@ -120,7 +120,9 @@ void TimedReferenceSample::merge(const KeptReferences& next) {
 void TimedReferenceSample::keep(std::uint64_t priority, std::uint32_t block) {
   kept_.priorities.push_back(priority);
   kept_.blocks.push_back(block);
-  while (kept_.priorities.size() > ReferenceSample::kRoom) lower_limit(kept_.limit / 2);
+  while (kept_.priorities.size() > ReferenceSample::kRoom && kept_.limit > 0) {
+    lower_limit(kept_.limit / 2);
+  }
 }
 
 void TimedReferenceSample::lower_limit(std::uint64_t limit) {

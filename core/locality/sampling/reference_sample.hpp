@@ -87,16 +87,18 @@ struct KeptReferences {
 // a stream merge into that of the stream, if no time is in two pieces.
 class TimedReferenceSample {
  public:
-  explicit TimedReferenceSample(std::uint64_t seed) : salt_(mix64(seed)), next_(mix64(salt_)) {}
+  explicit TimedReferenceSample(std::uint64_t seed) : salt_(mix64(seed)), next_(salt_) {}
 
-  // Adds the next reference, to the block with this hash. Times never decrease.
-  MCSIM_WRAPS void add(Nanoseconds time, std::uint64_t hash) {
+  // Adds the next reference, to the block with the hash that `hash()` returns. Times never
+  // decrease.
+  template <class Hash>
+  MCSIM_WRAPS void add(Nanoseconds time, Hash&& hash) {
     if (time != time_) {
       time_ = time;
-      next_ = mix64(static_cast<std::uint64_t>(time) ^ salt_);
+      next_ = static_cast<std::uint64_t>(time) * kTimeFactor + salt_;
     }
     const std::uint64_t priority = mix64(next_++);
-    if (priority <= kept_.limit) keep(priority, static_cast<std::uint32_t>(hash >> 32));
+    if (priority <= kept_.limit) keep(priority, static_cast<std::uint32_t>(hash() >> 32));
   }
   // Adds the references of another piece.
   void merge(const KeptReferences& piece);
@@ -107,6 +109,9 @@ class TimedReferenceSample {
   }
 
  private:
+  // Odd, so that the references of one time have numbers far from those of another.
+  static constexpr std::uint64_t kTimeFactor = 0xd1342543de82ef95ULL;
+
   void keep(std::uint64_t priority, std::uint32_t block);
   void lower_limit(std::uint64_t limit);
 

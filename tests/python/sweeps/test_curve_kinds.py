@@ -121,3 +121,40 @@ def test_a_sample_depends_on_blocks_and_not_on_other_vms(tmp_path: Path) -> None
     expect_equal(
         estimate(of_whole, "shards-rate", rate=0.2), estimate(alone, "shards-rate", rate=0.2)
     )
+
+
+def test_files_that_begin_when_another_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The references of one time are sampled together."""
+    for k in range(2):
+        Trace.from_arrays([k, k + 1], [0, 4096], 4096, source=f"t{k}", vms=["vm"]).save(f"t{k}.csv")
+    for folder, estimator in (("exact", "exact"), ("sampled", "shards-rate(rate=1)")):
+        options = ["--estimator", estimator, "--pieces", folder, "-q"]
+        for index in range(2):
+            run("mrc", "t0.csv", "t1.csv", *options, "--shard", f"{index}/2")
+    expected = run("mrc", "t0.csv", "t1.csv", "-q", "--json")
+    assert untimed(run("mrc", "--merge", "exact", "-q", "--json")) == untimed(expected)
+    code, _, err = call(capsys, "mrc", "--merge", "sampled", "-q")
+    assert code == 2
+    assert "t1.csv begins at the time at which t0.csv ends" in err
+
+
+def test_a_sample_of_all_blocks_is_exact(tmp_path: Path) -> None:
+    """Of warm-ups, lines, VMs and intervals, too, which have no addresses at first."""
+    (first, *files) = traces(tmp_path, np.random.default_rng(4))
+    trace = Trace.join([Trace.open(file) for file in files])
+    whole = trace.blocks("all")
+    for blocks in (
+        whole,
+        trace.blocks("writes"),
+        trace.blocks(line=4),
+        trace.blocks("all", warm_up="100s"),
+        trace.blocks("all", warm_up=Trace.open(first)),
+        *whole.by_vm(),
+        *whole.by_interval("1min"),
+    ):
+        found = estimate(blocks, "shards-rate", rate=1, correction="none")
+        expected = estimate(blocks, "exact")
+        assert np.array_equal(found.capacities, expected.capacities)
+        assert np.array_equal(found.hits, expected.hits)

@@ -261,11 +261,14 @@ def test_a_worker_with_another_mcsim_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_dask_workers_that_die(tmp_path: Path, dask: Dask) -> None:
+@pytest.mark.parametrize(
+    "kind", [["--per-vm"], ["--interval", "20s", "--estimator", "shards-rate(rate=0.2)"]]
+)
+def test_dask_workers_that_die(kind: list[str], tmp_path: Path, dask: Dask) -> None:
     dask.wait()
     rng = np.random.default_rng(9)
     files = [made_trace(tmp_path, f"t{k}", rng, 90 * k, count=60_000) for k in range(4)]
-    options = [*files, "--ops", "all", "--per-vm", "-q", "--json"]
+    options = [*files, "--ops", "all", *kind, "-q", "--json"]
     expected = run("mrc", *options)
 
     def kill() -> None:

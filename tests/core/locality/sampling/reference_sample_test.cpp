@@ -145,7 +145,7 @@ TEST(TimedReferenceSample, IsNearOnLongStreams) {
     TimedReferenceSample whole(seed);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       // Ten references at a time.
-      whole.add(static_cast<Nanoseconds>(i / 10), mix64(keys[i]));
+      whole.add(static_cast<Nanoseconds>(i / 10), [&] { return mix64(keys[i]); });
     }
     EXPECT_LE(whole.kept().blocks.size(), ReferenceSample::kRoom);
     EXPECT_GT(whole.kept().blocks.size(), ReferenceSample::kRoom / 3);
@@ -162,8 +162,9 @@ TEST(TimedReferenceSample, SamplesOfPiecesMerge) {
   TimedReferenceSample right(3);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto time = static_cast<Nanoseconds>(i / 10);
-    whole.add(time, mix64(keys[i]));
-    (i < 2000 ? left : right).add(time, mix64(keys[i]));
+    const auto hash = [&] { return mix64(keys[i]); };
+    whole.add(time, hash);
+    (i < 2000 ? left : right).add(time, hash);
   }
   left.merge(right.kept());
   EXPECT_EQ(left.kept(), whole.kept());
