@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from mcsim.cli.curve_report import SHARED, Curves, PerInterval, PerVm
-from mcsim.cli.options import Command, folder_to_write, reporter_asked, with_options
+from mcsim.cli.options import Command, check_only, folder_to_write, reporter_asked, with_options
 from mcsim.cli.stream import Source, estimator_given
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def in_pieces(source: Source, options: PieceOptions, curve: CurveOptions) -> Cur
     """Compute a piece, or the report on a curve of pieces."""
     from mcsim.base.errors import ConfigError
 
-    _check_options(options.mode)
+    check_only(options.mode, _ALLOWED[options.mode])
     if curve.per_vm and curve.interval:
         raise ConfigError("--per-vm and --interval: one at a time")
     reporter = reporter_asked()
@@ -160,18 +160,6 @@ def _compute_shard(
     with reporter.live():
         run_task(task, reporter)
     click.echo(f"{task.path}{' was there already' if is_there else ''}")
-
-
-def _check_options(mode: str) -> None:
-    """Raise ConfigError for options that have no meaning in pieces."""
-    from mcsim.base.errors import ConfigError
-
-    context = click.get_current_context()
-    for param in context.command.params:
-        given = context.get_parameter_source(param.name or "")
-        is_default = given in (None, click.core.ParameterSource.DEFAULT)
-        if not is_default and param.name not in _ALLOWED[mode]:
-            raise ConfigError(f"{mode} and {param.opts[-1]}: not together")
 
 
 def _files(source: Source) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -367,3 +367,15 @@ def sizes_given(text: str, unique: int, block_bytes: int | None) -> list[int]:
                 for capacity in parse_capacities(size, unique, block_bytes)
             }
         )
+
+
+def check_only(what: str, allowed: Collection[str]) -> None:
+    """Raise ConfigError for an option that was given, and that `what` does not use."""
+    from mcsim.base.errors import ConfigError
+
+    context = click.get_current_context()
+    for param in context.command.params:
+        given = context.get_parameter_source(param.name or "")
+        is_default = given in (None, click.core.ParameterSource.DEFAULT)
+        if not is_default and param.name not in allowed:
+            raise ConfigError(f"{what} and {param.opts[-1]}: not together")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,27 @@ def test_a_sample_of_all_blocks_is_exact(tmp_path: Path) -> None:
         expected = estimate(blocks, "exact")
         assert np.array_equal(found.capacities, expected.capacities)
         assert np.array_equal(found.hits, expected.hits)
+
+
+@pytest.mark.parametrize("by", [[], ["--per-vm"]])
+def test_trace_info_of_pieces(
+    by: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = traces(tmp_path, np.random.default_rng(2))
+    for index in range(5):
+        run("mrc", *files, "--ops", "all", *by, "--shard", f"{index}/5", "-q")
+    whole = Trace.join([Trace.open(file) for file in files]).info()
+    found = json.loads(run("trace", "info", "pieces", "--json"))
+    names = ["requests", "total_bytes", "blocks", "unique_blocks", "footprint_bytes"]
+    vms = [*whole.vms, whole.total] if by else [whole.total]
+    expected = [[getattr(vm, name) for name in names] for vm in vms]
+    assert [[row[name] for name in names] for row in found["rows"]] == expected
+    assert [row["name"] for row in found["rows"]] == [*(vm.name for vm in vms[:-1]), "all"]
+    assert found["first_time"] == whole.total.first_time
+    assert found["last_time"] == whole.total.last_time
+    text = run("trace", "info", "pieces")
+    assert "4 files in 5 pieces: all" in text
+    assert f"{whole.total.unique_blocks:,}" in text
+    code, _, err = call(capsys, "trace", "info", "pieces", "--block-bytes", "512")
+    assert code == 2
+    assert "pieces of a curve and --block-bytes: not together" in err
