@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.curve_pieces import CurvePiece
+    from mcsim.traces.batches import Kind
 
 
 def has_pieces(file: str) -> bool:
@@ -43,7 +44,13 @@ def show_counts(file: str, form: Form) -> None:
 
         return pa.Table.from_pylist(rows)
 
-    print_result(form, _heading(whole), _table(rows), data=data, whole=lambda: _about(whole, rows))
+    print_result(
+        form,
+        _heading(whole),
+        _table(rows, whole.facts["kind"]),
+        data=data,
+        whole=lambda: _about(whole, rows),
+    )
 
 
 def _rows(whole: CurvePiece) -> list[dict[str, Any]]:
@@ -52,18 +59,19 @@ def _rows(whole: CurvePiece) -> list[dict[str, Any]]:
     curves = whole.finished()
     of_vms = [(vm, curves[vm]) for vm in whole.vms if vm in curves]
     total = [("all", curves[ALL])] if len(of_vms) != 1 else []
-    return [_row(name, curve, whole.facts["block_bytes"]) for name, curve in (*of_vms, *total)]
+    return [_row(name, curve) for name, curve in (*of_vms, *total)]
 
 
-def _row(name: str, curve: HitRatioCurve, block_bytes: int) -> dict[str, Any]:
+def _row(name: str, curve: HitRatioCurve) -> dict[str, Any]:
     unique = round(curve.distinct or 0)
+    footprint = {} if curve.block_bytes is None else {"footprint_bytes": unique * curve.block_bytes}
     return {
         "name": name,
         "requests": curve.requests,
         "total_bytes": curve.bytes,
         "blocks": curve.accesses,
         "unique_blocks": unique,
-        "footprint_bytes": unique * block_bytes,
+        **footprint,
     }
 
 
@@ -84,23 +92,23 @@ def _heading(whole: CurvePiece) -> str:
     from mcsim.base.units import format_span
 
     facts = whole.facts
-    files = len({span.source for span in whole.spans})
+    counts = (len({span.source for span in whole.spans}), "file"), (facts["count"], "piece")
     first, last = _times(whole)
     span = ""
     if first is not None and last is not None and facts["time_base"] == "clock":
         span = f", {format_span(last - first)}"
     estimated = "" if facts["estimator"] == "exact" else f", blocks by {facts['estimator']}"
-    named = f"{files:,} file{'' if files == 1 else 's'} in {facts['count']:,} pieces"
-    return f"{named}: {facts['ops']}{span}{estimated}"
+    counted = [f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in counts]
+    return f"{' in '.join(counted)}: {facts['ops']}{span}{estimated}"
 
 
-def _table(rows: list[dict[str, Any]]) -> ResultTable:
+def _table(rows: list[dict[str, Any]], kind: Kind) -> ResultTable:
     columns = [
         column("VM", "text"),
         column("requests", "count"),
         column("size", "bytes"),
         column("accesses", "count"),
-        column("unique blocks", "count"),
-        column("footprint", "bytes"),
+        column(f"unique {kind}", "count"),
+        *([column("footprint", "bytes")] if kind == "blocks" else []),
     ]
     return ResultTable.of_rows(columns, [list(row.values()) for row in rows])

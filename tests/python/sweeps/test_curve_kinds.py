@@ -180,6 +180,11 @@ def test_trace_info_of_pieces(
     text = run("trace", "info", "pieces")
     assert "4 files in 5 pieces: all" in text
     assert f"{whole.total.unique_blocks:,}" in text
+    Path("keys.txt").write_text("1\n2\n1\n")
+    run("mrc", "keys.txt", "--format", "keys", "--shard", "0/1", "--pieces", "keys", "-q")
+    (row,) = json.loads(run("trace", "info", "keys", "--json"))["rows"]
+    assert (row["blocks"], row["unique_blocks"], "footprint_bytes" in row) == (3, 2, False)
+    assert "objects" in run("trace", "info", "keys")
     code, _, err = call(capsys, "trace", "info", "pieces", "--block-bytes", "512")
     assert code == 2
     assert "pieces of a curve and --block-bytes: not together" in err
