@@ -71,7 +71,7 @@ def mix(
     mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 'log(5%, 80%, 5)'
     """  # noqa: D301
     from mcsim.base.sizes import sizes_in
-    from mcsim.cli.stream import sizes_given
+    from mcsim.cli.options import sizes_given
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading, sizes)
