@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     type=click.Choice(["through", "back", "around"]),
     help="Write mode (through, back or around), where --ops includes writes.  [default: through]",
 )
+@click.option(
+    "--deployed",
+    metavar="NAME[(PARAM=VALUE,...)]",
+    help="A deployed cache in place of LRU, such as dm-cache(block_kib=64): replayed at 25 sizes.",
+)
 @click.option("--in-bytes", "by_bytes", is_flag=True, help="Of objects: a size in bytes.")
 @estimator_option
 @curve_options
@@ -55,6 +60,7 @@ def size(
     backend: str,
     devices: tuple[str, ...],
     writes: WriteMode | None,
+    deployed: str | None,
     by_bytes: bool,
     estimator: str,
     block_size: str,
@@ -74,12 +80,16 @@ def size(
     device's. The table also has the knees of the curve: sizes above which more space is worth much
     less.
 
+    With --deployed, the size is that of a deployed cache, by replays. It is the smallest of the
+    replayed sizes that reaches a hit ratio.
+
     Exit code 2 means that no cache is large enough; the message has the best possible value.
 
     \b
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
+    mcsim size web_0.csv.gz --target-hit-ratio 40% --ops all --deployed 'dm-cache(block_kib=64)'
     mcsim size cdn.csv --target-hit-ratio 80% --in-bytes
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
@@ -97,11 +107,20 @@ def size(
             "--estimator exact, --ops reads or --writes around"
         )
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
+    if deployed is None:
+        blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
+    else:
+        if target.latency_ns is not None:
+            raise ConfigError("--target-latency: not with --deployed; experiments have its latency")
+        if by_bytes or str(spec) != "exact":
+            raise ConfigError("--deployed: replayed on blocks, without --estimator or --in-bytes")
+        blocks, curve = _replayed(source, deployed)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
-    answer = _Answer(curve, target, latency, ops, len(blocks.discards) > 0)
-    heading = source.heading(blocks, str(spec))
+    answer = _Answer(
+        curve, target, latency, ops, len(blocks.discards) > 0, is_replayed=deployed is not None
+    )
+    heading = source.heading(blocks, str(spec) if deployed is None else curve.estimator)
     print_result(
         form,
         *answer.lines(heading),
@@ -133,6 +152,21 @@ def _curve_with_reads(
     if source.ops != "reads" and spec.name == "exact":
         return blocks, with_reads(measured.curve, reuse_distances(blocks), blocks.ops == 0)
     return blocks, measured.curve
+
+
+def _replayed(source: Source, deployed: str) -> tuple[Blocks, HitRatioCurve]:
+    """Replay a deployed cache at several sizes."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.cli.options import reporter_asked
+    from mcsim.policies.deployed_caches import deployed_given, replayed_curve
+
+    with mistakes_in("--deployed"):
+        spec = deployed_given(deployed)
+    reporter = reporter_asked()
+    with reporter.live():
+        blocks = source.read(reporter)
+        with reporter.stage("replay"), mistakes_in("--deployed"):
+            return blocks, replayed_curve(blocks, spec, threads=source.threads)
 
 
 def _latency(tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode) -> CacheLatency:
@@ -179,6 +213,8 @@ class _Answer:
     latency: CacheLatency
     ops: Ops
     has_discards: bool
+    is_replayed: bool = False
+    """Whether the cache is a deployed one."""
 
     @property
     def blocks(self) -> int | None:
@@ -188,8 +224,13 @@ class _Answer:
 
     @property
     def is_of_objects(self) -> bool:
-        """Whether devices, which read and write blocks, have no latency of an access."""
+        """Whether capacities have no blocks of a device."""
         return self.curve.block_bytes in (None, 1)
+
+    @property
+    def has_latency(self) -> bool:
+        """Whether the hits of the curve determine the latency of an access."""
+        return not (self.is_of_objects or self.is_replayed)
 
     @property
     def range(self) -> tuple[int | None, int | None] | None:
@@ -210,7 +251,7 @@ class _Answer:
 
         None if hits of reads are not known, or of objects.
         """
-        if self.is_of_objects:
+        if not self.has_latency:
             return None
         if self.ops != "reads" and self.curve.reads is None:
             return None
@@ -244,6 +285,8 @@ class _Answer:
             others += ", or of discarded blocks"
         if self.ops != "reads" and self.latency.writes == "around":
             others = "writes, first ones, or of blocks that were written or discarded"
+        if self.is_replayed:
+            return f"no replayed size reaches {self.target.text}: the best is {reached}, at {at}"
         return (
             f"no cache reaches {self.target.text}: the best is {reached}, at {at}; the other "
             f"accesses are {others}"
@@ -299,13 +342,14 @@ class _Answer:
         devices = f"; latency of {self.latency.tier.name} before {self.latency.backend.name}"
         if self.ops != "reads":
             devices += f", writes {self.latency.writes}"
-        if self.is_of_objects:
+        if not self.has_latency:
             devices = ""
         return [*lines, f"{heading}{devices}", *notes, self.table()]
 
     def _marked(self) -> dict[int, str]:
         marked = {knee.capacity: "knee" for knee in self.curve.knees()}
-        marked.setdefault(self.curve.saturation, "all there is to hit")
+        last = "the most hits" if self.is_replayed else "all there is to hit"
+        marked.setdefault(self.curve.saturation, last)
         if self.blocks is not None:
             marked[self.blocks] = "the target"
         return marked

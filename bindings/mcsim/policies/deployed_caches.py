@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.specs import parse_spec
 from mcsim.base.threads import Pool
 from mcsim.base.units import format_bytes
 from mcsim.config.deployed import RULES
+from mcsim.locality.curve import HitRatioCurve
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.specs import DeployedSpec, parse_policies
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _ENTRY_BYTES, _BLOCK_BYTES = 32, 8
 """Memory of a cache block, and of a block of the trace, at most."""
 
+_REPLAYS = 25
+_LEAST_UNITS = {"dm-cache": 1, "dm-writecache": 2, "bcache": 513}
 _UNITS = {"dm-cache": ("cache block", "block_kib"), "bcache": ("bucket", "bucket_kib")}
 
 
@@ -34,15 +38,80 @@ def system_of(spec: DeployedSpec, capacity: int) -> engine.System:
     return engine.System(spec.name, spec.declared(), machine)
 
 
+def deployed_given(text: str) -> DeployedSpec:
+    """Read the name of one deployed cache with its parameters.
+
+    Raises
+    ------
+    ConfigError
+        If it is not one.
+    """
+    return DeployedSpec(*parse_spec(text, "deployed cache", list(RULES)))
+
+
+def _unit_bytes(spec: DeployedSpec) -> int:
+    key = _UNITS[spec.name][1]
+    (entry,) = (one for one in engine.describe_systems() if one["name"] == spec.name)
+    default = next(param["default"] for param in entry["params"] if param["name"] == key)
+    return int(spec.declared().get(key, default)) << 10
+
+
 def unit_note(spec: DeployedSpec) -> str:
     """Return the unit of space, and how sizes are rounded."""
     if spec.name not in _UNITS:
         return f"{spec}: the size is that of the device, a part of which is metadata"
-    name, key = _UNITS[spec.name]
-    (entry,) = (one for one in engine.describe_systems() if one["name"] == spec.name)
-    default = next(param["default"] for param in entry["params"] if param["name"] == key)
-    unit = format_bytes(int(spec.declared().get(key, default)) << 10)
-    return f"{spec}: {name}s of {unit}; a size is rounded down to whole ones"
+    unit = f"{_UNITS[spec.name][0]}s of {format_bytes(_unit_bytes(spec))}"
+    return f"{spec}: {unit}; a size is rounded down to whole ones"
+
+
+def replayed_curve(
+    blocks: Blocks, spec: DeployedSpec, sizes: Sequence[int] = (), *, threads: int | None = None
+) -> HitRatioCurve:
+    """Return the hits of a deployed cache over its size, by replays at some sizes.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The requests.
+    spec : DeployedSpec
+        The cache.
+    sizes : sequence of int
+        Sizes in blocks; by default 25 in equal ratios, up to twice what the trace accesses.
+    threads : int, optional
+        Caches at a time; all cores if not given.
+
+    Returns
+    -------
+    HitRatioCurve
+        Hits at these sizes. A size has at least the hits of smaller ones.
+
+    Raises
+    ------
+    ConfigError
+        As of `simulate`.
+    """
+    from mcsim.policies.simulation import simulate
+
+    _replayable(blocks, spec)
+    if not sizes:
+        unit = -(-_unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
+        least = _LEAST_UNITS[spec.name]
+        most = max(
+            2 * least, -(-2 * _interned(system_of(spec, least * unit), blocks).id_count // unit)
+        )
+        units = np.geomspace(least, most, _REPLAYS).round().astype(np.int64)
+        sizes = (np.unique(units) * unit).tolist()
+    rows = simulate(blocks, [str(spec)], sizes, threads=threads)
+    return HitRatioCurve(
+        rows.capacity,
+        np.maximum.accumulate(rows.hits).astype(np.float64),
+        accesses=int(rows.accesses[0]),
+        distinct=float(blocks.unique),
+        estimator=str(spec),
+        note=f"replayed at {len(rows)} sizes; between two it is that of the smaller. "
+        + unit_note(spec),
+        block_bytes=blocks.capacity_unit,
+    )
 
 
 def unit_notes(policies: Iterable[str]) -> list[str]:
@@ -135,15 +204,20 @@ def _replayable(blocks: Blocks | None, spec: object) -> Blocks:
     return blocks
 
 
+def _interned(system: engine.System, blocks: Blocks) -> engine.Accesses:
+    """Return the accesses as the system sees them."""
+    ops = "reads" if blocks.ops_kept == "reads" else "all"
+    has_lengths = not blocks.workload.without_lengths()
+    view = system.view(block_bytes=blocks.block_bytes, ops=ops, bytes=has_lengths)
+    return blocks.workload.intern(view)
+
+
 def _run(
     spec: DeployedSpec, capacity: int, blocks: Blocks, check: Callable[[int], object]
 ) -> engine.RunResult:
-    ops = "reads" if blocks.ops_kept == "reads" else "all"
-    has_lengths = not blocks.workload.without_lengths()
     with mistakes_in(str(spec)):
         system = system_of(spec, capacity)
-        view = system.view(block_bytes=blocks.block_bytes, ops=ops, bytes=has_lengths)
-        accesses = blocks.workload.intern(view)
+        accesses = _interned(system, blocks)
         cuts = np.array([blocks.first_counted, accesses.request_count], dtype=np.int64)
         return engine.run(accesses, system, locality.Characterised(), cuts, check)
 

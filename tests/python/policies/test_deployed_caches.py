@@ -6,15 +6,19 @@ Trusts: NaiveSmq, NaiveWritecache; `simulate` of policies alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import call, printed
 from naive_smq import NaiveSmq
 from naive_writecache import NaiveWritecache
 
 import mcsim as mc
 from mcsim import ConfigError, Trace
+from mcsim.base.units import format_capacity
+from mcsim.policies.deployed_caches import deployed_given, replayed_curve
 
 MS = 1_000_000
 COUNT = 3_000
@@ -75,6 +79,54 @@ def test_the_warm_up_is_not_counted() -> None:
     rows = mc.simulate(blocks, "dm-writecache", [200])
     counted = writecache_hits(requests, 200) - writecache_hits(requests[:1_000], 200)
     assert rows[["accesses", "hits"]].tolist() == [(2_000, counted)]
+
+
+@pytest.mark.parametrize(
+    ("system", "unit", "least"),
+    [
+        ("dm-cache(writes=back,block_kib=64)", 16, 16),
+        ("dm-writecache", 1, 2),
+        ("bcache(bucket_kib=4)", 1, 513),
+    ],
+)
+def test_curves_have_the_hits_of_replays(system: str, unit: int, least: int) -> None:
+    trace, _ = trace_of(4)
+    blocks = trace.blocks(ops="all")
+    curve = replayed_curve(blocks, deployed_given(system))
+    sizes = curve.capacities
+    assert sizes[0] == least
+    assert (sizes % unit == 0).all()
+    assert sizes[-1] >= 2 * blocks.unique
+    hits = mc.simulate(blocks, system, sizes.tolist()).hits
+    assert curve.hits.tolist() == np.maximum.accumulate(hits).tolist()
+    assert len(set(curve.hits.tolist())) > 3 or least == 513
+
+
+def test_the_size_that_reaches_a_hit_ratio(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, _ = trace_of(5)
+    file = tmp_path / "drawn.arrow"
+    trace.save(file)
+    curve = replayed_curve(trace.blocks(ops="all"), deployed_given("dm-writecache"))
+    expected = next(int(size) for size in curve.capacities if curve.at(size) >= 0.2)
+    words = ("size", str(file), "--ops", "all", "--deployed", "dm-writecache", "--target-hit-ratio")
+    lines = printed(capsys, *words, "20%")
+    assert lines[0] == f"a hit ratio of 0.2: {format_capacity(expected, 4096)}"
+    assert lines[2].startswith(f"replayed at {len(curve.capacities)} sizes;")
+    assert lines[2].endswith(
+        "dm-writecache: the size is that of the device, a part of which is metadata"
+    )
+    for more, message in (
+        (("99%",), "no replayed size reaches a hit ratio of 0.99: the best is hit ratio"),
+        (("20%", "--estimator", "aet"), "--deployed: replayed on blocks, without --estimator"),
+    ):
+        code, _, said = call(capsys, *words, *more)
+        assert (code, message in said) == (2, True), said
+    code, _, said = call(capsys, *words[:-1], "--target-latency", "2ms")
+    assert (code, "--target-latency: not with --deployed" in said) == (2, True)
+    code, _, said = call(capsys, "size", str(file), "--deployed", "zfs", "--target-hit-ratio", "9%")
+    assert (code, "--deployed: unknown deployed cache 'zfs'" in said) == (2, True)
 
 
 def refusals() -> dict[str, Callable[[Trace], Any]]:
