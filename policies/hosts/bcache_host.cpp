@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/prefetch.hpp"
 #include "core/engine/hosts/request_context.hpp"
 #include "policies/hosts/kernel_time.hpp"
 
@@ -111,7 +112,10 @@ void BcacheHost::replay(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> blocks = trace.blocks_of(r);
     if (blocks.empty()) continue;
     const std::size_t ahead = trace.request_begin[r] + kAhead;
-    if (ahead < ids.size()) buckets_.prefetch(ids[ahead]);
+    if (ahead < ids.size()) {
+      buckets_.prefetch(ids[ahead]);
+      if (trace.keeps_addresses) prefetch_line(&trace.block_address[ids[ahead]]);
+    }
     const RequestContext request = context_in(trace, r);
     const bool writes_back = setup_.writes == BcacheWrites::kBack;
     if (writes_back) {
