@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.specs import parse_spec
-from mcsim.base.threads import Pool
+from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes
 from mcsim.config.deployed import RULES
 from mcsim.locality.curve import HitRatioCurve
@@ -64,6 +65,32 @@ def unit_note(spec: DeployedSpec) -> str:
     return f"{spec}: {unit}; a size is rounded down to whole ones"
 
 
+def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, asked: Sequence[int] = ()) -> list[int]:
+    """Return sizes in equal ratios up to twice what the trace accesses, and those asked for.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The requests.
+    spec : DeployedSpec
+        The cache. Sizes below its least one are left out.
+    asked : sequence of int
+        Other sizes, in blocks.
+
+    Raises
+    ------
+    ConfigError
+        If the cache cannot serve these requests.
+    """
+    _replayable(blocks, spec)
+    unit = -(-_unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
+    least = _LEAST_UNITS[spec.name]
+    accessed = _interned(system_of(spec, least * unit), blocks).id_count
+    units = np.geomspace(least, max(2 * least, -(-2 * accessed // unit)), _REPLAYS)
+    sizes = (units.round().astype(np.int64) * unit).tolist()
+    return sorted({*sizes, *(size for size in asked if size >= least * unit)})
+
+
 def replayed_curve(
     blocks: Blocks, spec: DeployedSpec, sizes: Sequence[int] = (), *, threads: int | None = None
 ) -> HitRatioCurve:
@@ -76,7 +103,7 @@ def replayed_curve(
     spec : DeployedSpec
         The cache.
     sizes : sequence of int
-        Sizes in blocks; by default 25 in equal ratios, up to twice what the trace accesses.
+        Increasing sizes in blocks; those of `sizes_to_replay` by default.
     threads : int, optional
         Caches at a time; all cores if not given.
 
@@ -88,30 +115,49 @@ def replayed_curve(
     Raises
     ------
     ConfigError
-        As of `simulate`.
+        As of `sizes_to_replay`.
     """
-    from mcsim.policies.simulation import simulate
+    return replayed_curves(blocks, spec, sizes, threads=threads)[""]
 
-    _replayable(blocks, spec)
-    if not sizes:
-        unit = -(-_unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
-        least = _LEAST_UNITS[spec.name]
-        most = max(
-            2 * least, -(-2 * _interned(system_of(spec, least * unit), blocks).id_count // unit)
+
+def replayed_curves(
+    blocks: Blocks, spec: DeployedSpec, sizes: Sequence[int] = (), *, threads: int | None = None
+) -> dict[str, HitRatioCurve]:
+    """Return the hits of each VM in a deployed cache that all share, and under '' those of all.
+
+    Parameters
+    ----------
+    blocks, spec, sizes, threads
+        As of `replayed_curve`.
+
+    Raises
+    ------
+    ConfigError
+        As of `sizes_to_replay`.
+    """
+    sizes = list(sizes) or sizes_to_replay(blocks, spec)
+    with Pool(min(threads_given(threads), len(sizes))) as pool:
+        check = partial(_check, pool)
+        pending = [pool.submit(_run, spec, size, blocks, check) for size in sizes]
+    results = [one.result() for one in pending]
+    hits = np.array([result.tiers["hits"].sum(axis=(0, 2)) for result in results])
+    accesses = results[0].vms["accesses"].sum(axis=0)
+
+    def curve(which: NDArray[np.int64], distinct: int) -> HitRatioCurve:
+        return HitRatioCurve(
+            np.array(sizes, np.int64),
+            np.maximum.accumulate(hits[:, which].sum(axis=1)).astype(np.float64),
+            accesses=int(accesses[which].sum()),
+            distinct=float(distinct),
+            estimator=str(spec),
+            note=f"replayed at {len(sizes)} sizes; between two it is that of the smaller. "
+            + unit_note(spec),
+            block_bytes=blocks.capacity_unit,
         )
-        units = np.geomspace(least, most, _REPLAYS).round().astype(np.int64)
-        sizes = (np.unique(units) * unit).tolist()
-    rows = simulate(blocks, [str(spec)], sizes, threads=threads)
-    return HitRatioCurve(
-        rows.capacity,
-        np.maximum.accumulate(rows.hits).astype(np.float64),
-        accesses=int(rows.accesses[0]),
-        distinct=float(blocks.unique),
-        estimator=str(spec),
-        note=f"replayed at {len(rows)} sizes; between two it is that of the smaller. "
-        + unit_note(spec),
-        block_bytes=blocks.capacity_unit,
-    )
+
+    vms = blocks.accesses.vms
+    curves = {vm.name: curve(np.array([number]), vm.unique_blocks) for number, vm in enumerate(vms)}
+    return curves | {"": curve(np.arange(len(vms)), blocks.unique)}
 
 
 def unit_notes(policies: Iterable[str]) -> list[str]:
@@ -222,10 +268,14 @@ def _run(
         return engine.run(accesses, system, locality.Characterised(), cuts, check)
 
 
+def _check(pool: Pool, _: int) -> None:
+    pool.check()
+
+
 def _replayed(spec: DeployedSpec, capacity: int, blocks: Blocks, pool: Pool) -> dict[str, float]:
     """Return the counts of a cache, with the names of the core's `simulate`."""
     begun = time.thread_time()
-    result = _run(spec, capacity, blocks, lambda _: pool.check())
+    result = _run(spec, capacity, blocks, partial(_check, pool))
     vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
     tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
     return {

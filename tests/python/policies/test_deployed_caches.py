@@ -19,6 +19,7 @@ import mcsim as mc
 from mcsim import ConfigError, Trace
 from mcsim.base.units import format_capacity
 from mcsim.policies.deployed_caches import deployed_given, replayed_curve
+from mcsim.policies.deployed_sharing import DeployedSharing
 
 MS = 1_000_000
 COUNT = 3_000
@@ -127,6 +128,61 @@ def test_the_size_that_reaches_a_hit_ratio(
     assert (code, "--target-latency: not with --deployed" in said) == (2, True)
     code, _, said = call(capsys, "size", str(file), "--deployed", "zfs", "--target-hit-ratio", "9%")
     assert (code, "--deployed: unknown deployed cache 'zfs'" in said) == (2, True)
+
+
+def trace_of_vms(seed: int) -> Trace:
+    draw = np.random.default_rng(seed)
+    blocks = (600 * draw.random(COUNT) ** 2).astype(np.int64)
+    ops, vm = ((draw.random(COUNT) < share).astype(kind) for share, kind in VMS_AND_OPS)
+    times = np.arange(COUNT) * 20 * MS
+    return Trace.from_arrays(
+        times, 4096 * blocks, 4096, op=ops, vm=vm, vms=["a", "b"], source="drawn"
+    )
+
+
+VMS_AND_OPS = ((0.5, np.uint8), (0.4, np.uint16))
+
+
+def test_curves_of_vms_that_share_are_those_of_replays() -> None:
+    trace = trace_of_vms(6)
+    system = "dm-cache(writes=back)"
+    shared = DeployedSharing.of(trace.blocks(ops="all"), deployed_given(system)).with_sizes([200])
+    own = {vm: mc.simulate(trace.blocks(ops="all", vms=vm), system, [200, 96]) for vm in shared.vms}
+    for vm, rows in own.items():
+        curve = shared.alone[vm]
+        assert curve.accesses == rows.accesses[0]
+        # 100 blocks are 12 cache blocks.
+        hits = [curve.at(200) * curve.accesses, curve.at(100) * curve.accesses]
+        assert hits == pytest.approx(rows.hits.tolist())
+    together = mc.simulate(trace.blocks(ops="all"), system, [200]).hits[0]
+    by_vm = {vm: curve.at(200) * curve.accesses for vm, curve in shared.shared.items()}
+    assert sum(by_vm.values()) == pytest.approx(together)
+    assert shared.together.at(200) * COUNT == pytest.approx(together)
+    assert by_vm["a"] < own["a"].hits[0]
+    left = shared.without(["b"])
+    assert left.together.at(200) * left.together.accesses == pytest.approx(own["a"].hits[0])
+
+
+def test_what_if_and_mix_of_deployed_caches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = trace_of_vms(7)
+    file = tmp_path / "drawn.arrow"
+    trace.save(file)
+    rows = mc.simulate(trace.blocks(ops="all"), "dm-writecache", [200, 300])
+    gain = 100 * (rows.hits[1] - rows.hits[0]) / COUNT
+    of = (str(file), "--ops", "all", "--deployed", "dm-writecache")
+    lines = printed(capsys, "whatif", *of, "--size", "200", "--to", "300")
+    assert lines[0] == f"all VMs together hit {gain:+.2f} points after the change"
+    assert lines[1].endswith("shared by dm-writecache")
+    assert lines[2].startswith("replayed at ")
+    lines = printed(capsys, "whatif", *of, "--size", "200")
+    assert not any("by cause" in line or "first ones" in line for line in lines)
+    lines = printed(capsys, "mix", *of, "--sizes", "200")
+    (row,) = (line.split() for line in lines if line.startswith("800 KiB"))
+    assert row[3] == f"{100 * rows.hits[0] / COUNT:.2f}"
+    code, _, said = call(capsys, "mix", *of, "--order", "rates")
+    assert (code, "--order rates: not with --deployed" in said) == (2, True)
 
 
 def refusals() -> dict[str, Callable[[Trace], Any]]:
