@@ -32,29 +32,37 @@ class DmWritecache final : public System {
     static constexpr auto fields() {
       return std::tuple{
           Field{"high_watermark", &Params::high_watermark,
-                "percentage of used blocks at which write-back starts", 0, 100},
+                "percentage of used blocks at which write-back starts; source: dm-writecache.c", 0,
+                100},
           Field{"low_watermark", &Params::low_watermark,
-                "percentage of used blocks below which write-back stops", 0, 100},
+                "percentage of used blocks below which write-back stops; source: dm-writecache.c",
+                0, 100},
           Field{"autocommit_blocks", &Params::autocommit_blocks,
-                "written blocks after which all are committed", 1},
+                "written blocks after which all are committed; source: dm-writecache.c", 1},
           Field{"autocommit_time", &Params::autocommit_time,
-                "time after the first write until all written blocks are committed", 1},
+                "time after the first write until all written blocks are committed; source: "
+                "dm-writecache.c",
+                1},
           Field{"pause_writeback", &Params::pause_writeback,
-                "time without writes around the cache after which write-back goes on", 0},
-          Field{"max_age", &Params::max_age, "time after which a block is written back (0: never)",
+                "time without writes around the cache after which write-back goes on; source: "
+                "dm-writecache.c",
                 0},
+          Field{"max_age", &Params::max_age,
+                "time after which a block is written back (0: never); source: dm-writecache.c", 0},
           Field{"hz", &Params::hz,
                 "ticks of the kernel's clock per second, to which its timers are rounded; source: "
                 "CONFIG_HZ, 250 in most kernels for servers",
                 24, 1200},
           Field{"created", &Params::created,
                 "time from the boot of the kernel to the creation of the cache, from which "
-                "`max_age` is checked",
+                "`max_age` is checked; source: dm-writecache.c",
                 0},
-          Field{"phase", &Params::phase, "time from the creation of the cache to the first request",
+          Field{"phase", &Params::phase,
+                "time from the creation of the cache to the first request; source: dm-writecache.c",
                 0},
           Field{"rate", &Params::rate,
-                "requests per second, needed for traces without times (0: the times of the trace)",
+                "requests per second, needed for traces without times by commits (0: the times of "
+                "the trace); source: dm-writecache.c",
                 0}};
     }
   };

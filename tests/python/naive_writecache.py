@@ -212,9 +212,3 @@ class NaiveWritecache:
                 break
             run.append(following[0])
         return run
-
-    def discard(self, block: int, length: int) -> None:
-        for each in range(block, block + length):
-            for entry in list(self.copies.get(each, [])):
-                self.uncommitted -= entry.sequence >= self.sequence
-                self._release(entry)

@@ -1,4 +1,4 @@
-"""`mcsim compare --against real`: policies and models beside what a real cache did."""
+"""`mcsim compare --against real`: compare policies and models with a real cache."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def shared_source(
 
 
 def deployed_read(source: Source, order: Order, deployed: str) -> DeployedSharing:
-    """Read the traces whose VMs share a deployed cache."""
+    """Read the traces of VMs that share a deployed cache."""
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.policies.deployed_caches import deployed_given
     from mcsim.policies.deployed_sharing import DeployedSharing
@@ -73,7 +73,7 @@ def cache_of(sharing: Sharing) -> str:
 
 
 def notes_on(sharing: Sharing) -> list[str]:
-    """Return what to know of curves that come from replays."""
+    """Return the notes on curves that come from replays."""
     return [] if cache_of(sharing) == "LRU" else [sharing.together.note]
 
 

@@ -89,7 +89,7 @@ def size(
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
-    mcsim size web_0.csv.gz --target-hit-ratio 40% --ops all --deployed 'dm-cache(block_kib=64)'
+    mcsim size web_0.csv.gz --target-hit-ratio 5% --ops all --deployed 'dm-cache(block_kib=64)'
     mcsim size cdn.csv --target-hit-ratio 80% --in-bytes
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
@@ -100,21 +100,13 @@ def size(
     target = _target(target_hit_ratio, target_latency)
     spec = estimator_given(estimator)
     around = ops != "reads" and latency.writes == "around"
-    counts_reads = ops == "reads" or around or spec.name == "exact"
-    if target.latency_ns is not None and not counts_reads:
-        raise ConfigError(
-            f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
-            "--estimator exact, --ops reads or --writes around"
-        )
+    _check_reads(target, spec, counts_reads=ops == "reads" or around or spec.name == "exact")
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     if deployed is None:
         blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
     else:
-        if target.latency_ns is not None:
-            raise ConfigError("--target-latency: not with --deployed; experiments have its latency")
-        if by_bytes or str(spec) != "exact":
-            raise ConfigError("--deployed: replayed on blocks, without --estimator or --in-bytes")
-        blocks, curve = _replayed(source, deployed)
+        has_more = by_bytes or writes is not None or str(spec) != "exact"
+        blocks, curve = _replayed(source, deployed, target, has_more=has_more)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
     answer = _Answer(
@@ -130,6 +122,17 @@ def size(
     if answer.blocks is None:
         option = "--target-hit-ratio" if target.latency_ns is None else "--target-latency"
         raise ConfigError(f"{option}: {answer.refusal()}")
+
+
+def _check_reads(target: _Target, spec: EstimatorSpec, *, counts_reads: bool) -> None:
+    """Check that the hits of reads are known where a latency needs them."""
+    from mcsim.base.errors import ConfigError
+
+    if target.latency_ns is not None and not counts_reads:
+        raise ConfigError(
+            f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
+            "--estimator exact, --ops reads or --writes around"
+        )
 
 
 def _curve_with_reads(
@@ -154,12 +157,18 @@ def _curve_with_reads(
     return blocks, measured.curve
 
 
-def _replayed(source: Source, deployed: str) -> tuple[Blocks, HitRatioCurve]:
-    """Replay a deployed cache at several sizes."""
-    from mcsim.base.errors import mistakes_in
+def _replayed(
+    source: Source, deployed: str, target: _Target, *, has_more: bool
+) -> tuple[Blocks, HitRatioCurve]:
+    """Replay a deployed cache at several sizes; `has_more`: options do not fit it."""
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.cli.options import reporter_asked
     from mcsim.policies.deployed_caches import deployed_given, replayed_curve
 
+    if target.latency_ns is not None:
+        raise ConfigError("--target-latency: not with --deployed; experiments have its latency")
+    if has_more:
+        raise ConfigError("--deployed: without --estimator, --in-bytes and --writes")
     with mistakes_in("--deployed"):
         spec = deployed_given(deployed)
     reporter = reporter_asked()

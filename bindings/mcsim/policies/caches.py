@@ -63,7 +63,7 @@ class Caches:
     weights : ndarray of uint32 or None
         Bytes of the object of each access; the capacities are in bytes then.
     source : Blocks or None
-        What deployed caches replay; None for an array.
+        The requests that deployed caches replay; None for an array.
     """
 
     blocks: NDArray[np.uint32]

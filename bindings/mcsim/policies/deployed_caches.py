@@ -65,8 +65,8 @@ def unit_note(spec: DeployedSpec) -> str:
     return f"{spec}: {unit}; a size is rounded down to whole ones"
 
 
-def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, asked: Sequence[int] = ()) -> list[int]:
-    """Return sizes in equal ratios up to twice what the trace accesses, and those asked for.
+def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, requested: Sequence[int] = ()) -> list[int]:
+    """Return sizes in equal ratios up to twice the accessed space, and those requested.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, asked: Sequence[int] = (
         The requests.
     spec : DeployedSpec
         The cache. Sizes below its least one are left out.
-    asked : sequence of int
+    requested : sequence of int
         Other sizes, in blocks.
 
     Raises
@@ -88,7 +88,7 @@ def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, asked: Sequence[int] = (
     accessed = _interned(system_of(spec, least * unit), blocks).id_count
     units = np.geomspace(least, max(2 * least, -(-2 * accessed // unit)), _REPLAYS)
     sizes = (units.round().astype(np.int64) * unit).tolist()
-    return sorted({*sizes, *(size for size in asked if size >= least * unit)})
+    return sorted({*sizes, *(size for size in requested if size >= least * unit)})
 
 
 def replayed_curve(
@@ -123,7 +123,7 @@ def replayed_curve(
 def replayed_curves(
     blocks: Blocks, spec: DeployedSpec, sizes: Sequence[int] = (), *, threads: int | None = None
 ) -> dict[str, HitRatioCurve]:
-    """Return the hits of each VM in a deployed cache that all share, and under '' those of all.
+    """Return the hits of each VM in a shared deployed cache, and of all VMs under ''.
 
     Parameters
     ----------

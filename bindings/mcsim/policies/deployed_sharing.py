@@ -31,13 +31,13 @@ class DeployedSharing(Sharing):
     blocks : Blocks
         The requests of all VMs.
     spec : DeployedSpec
-    asked : tuple of int
-        Sizes in blocks that are replayed besides others.
+    requested : tuple of int
+        Sizes in blocks to replay, with those of `sizes_to_replay`.
     """
 
     blocks: Blocks | None = None
     spec: DeployedSpec | None = None
-    asked: tuple[int, ...] = ()
+    requested: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, blocks: Blocks, spec: DeployedSpec) -> Self:
@@ -46,9 +46,9 @@ class DeployedSharing(Sharing):
         return cls(by_time.vms, by_time.ids, by_time.vm, by_time.block_bytes, None, blocks, spec)
 
     def with_sizes(self, sizes: Sequence[int]) -> Self:
-        """Return the same with these sizes, and equal parts of them, among those replayed."""
+        """Add sizes to replay, and the equal parts of each."""
         parts = [size // len(self.vms) for size in sizes]
-        return replace(self, asked=(*self.asked, *sizes, *parts))
+        return replace(self, requested=(*self.requested, *sizes, *parts))
 
     def _kept(self, of: Sharing, stays: NDArray[np.bool_]) -> Sharing:
         assert self.blocks is not None
@@ -58,7 +58,7 @@ class DeployedSharing(Sharing):
     def _sizes(self) -> list[int]:
         assert self.blocks is not None
         assert self.spec is not None
-        return sizes_to_replay(self.blocks, self.spec, self.asked)
+        return sizes_to_replay(self.blocks, self.spec, self.requested)
 
     @cached_property
     def alone(self) -> HitRatioCurves:

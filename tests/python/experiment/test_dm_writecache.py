@@ -21,7 +21,7 @@ MS = 1_000_000
 
 
 def replayed(requests: Sequence[Request], blocks: int, **params: Any) -> engine.RunResult:
-    """Count every request apart, for a device of so many blocks."""
+    """Count every request separately, for a device with this number of blocks."""
     builder = engine.AccessBuilder(ops="all", addresses=True)
     times, numbers, writes, lengths = (np.array(each) for each in zip(*requests, strict=True))
     add_vm(builder, "vm", times, writes, numbers, lengths)

@@ -120,7 +120,8 @@ def test_the_size_that_reaches_a_hit_ratio(
     )
     for more, message in (
         (("99%",), "no replayed size reaches a hit ratio of 0.99: the best is hit ratio"),
-        (("20%", "--estimator", "aet"), "--deployed: replayed on blocks, without --estimator"),
+        (("20%", "--estimator", "aet"), "--deployed: without --estimator, --in-bytes and --writes"),
+        (("20%", "--writes", "back"), "--deployed: without --estimator, --in-bytes and --writes"),
     ):
         code, _, said = call(capsys, *words, *more)
         assert (code, message in said) == (2, True), said
