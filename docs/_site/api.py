@@ -18,6 +18,7 @@ GROUPS = {
         "HitRatioCurve",
         "HitRatioCurves",
     ],
+    "KV caches": ["read_chains", "ChainTrace", "prefix_curve", "prefix_curves", "PrefixCurve"],
     "Caches and policies": [
         "simulate",
         "simulate_lines",

@@ -1,0 +1,290 @@
+"""`mcsim kv`: prefix hits of KV caches of language models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import quiet_option, reporter_asked
+from mcsim.cli.output import Output, picture_options
+from mcsim.cli.stream import Report, Source, sizes_given
+from mcsim.cli.terminal import Form, Line
+from mcsim.tables.column import column, percent
+from mcsim.tables.result_table import ResultTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mcsim.figures.chart import Sheet
+    from mcsim.locality.prefix_depths import FullHit
+    from mcsim.locality.prefixes import Order, PrefixCurve
+    from mcsim.traces.chain_lines import IdRule
+    from mcsim.traces.chains import ChainTrace
+
+
+@click.command(cls=Sectioned)
+@click.argument("file", metavar="TRACE", type=click.Path())
+@click.option("--target-token-hits", "target", metavar="RATIO", help="Such as 0.8 or 80%.")
+@click.option(
+    "--sizes",
+    metavar="SIZE,...",
+    help="Rows of the table: 250000 (blocks), 10% (of the distinct blocks), log(FROM, TO, COUNT) "
+    "or, with bytes per token, 100GiB.",
+)
+@click.option("--bytes-per-token", metavar="SIZE", help="Of all layers, such as 128KiB.")
+@click.option(
+    "--model",
+    metavar="KEY=VALUE,...",
+    help="Or the model: layers=32,kv_heads=8,head_size=128,value_bytes=2.",
+)
+@click.option("--block-tokens", metavar="N", type=click.IntRange(min=1), help="Tokens of a block.")
+@click.option(
+    "--ids",
+    type=click.Choice(["auto", "prefix", "content"]),
+    default="auto",
+    hidden=True,
+    help="What an id names: a prefix, or the content of a block.",
+)
+@click.option(
+    "--field",
+    "fields",
+    metavar="ROLE=NAME",
+    multiple=True,
+    hidden=True,
+    help="Field of ids, tokens, output, time, block_tokens, tenant or session.",
+)
+@click.option(
+    "--warm-up",
+    "warm_up",
+    metavar="LENGTH",
+    default="0",
+    help="First requests, not counted: a number, or a share such as 50%.",
+)
+@click.option(
+    "--order",
+    "touches",
+    type=click.Choice(["tail-first", "head-first"]),
+    default="tail-first",
+    hidden=True,
+    help="In which order a request touches its blocks.",
+)
+@click.option(
+    "--full-hit",
+    type=click.Choice(["all", "minus-one-block", "minus-one-token"]),
+    default="all",
+    show_default=True,
+    help="What hits if all tokens of a request are cached.",
+)
+@click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@quiet_option
+@picture_options
+def kv(
+    file: str,
+    target: str | None,
+    sizes: str | None,
+    bytes_per_token: str | None,
+    model: str | None,
+    block_tokens: int | None,
+    ids: IdRule,
+    fields: tuple[str, ...],
+    warm_up: str,
+    touches: Order,
+    full_hit: FullHit,
+    per_tenant: bool,
+    output: Output,
+    form: Form,
+) -> None:
+    """Tabulate and draw the prefix hits of a KV cache with LRU over its size, for TRACE.
+
+    TRACE is JSON Lines with a list of block ids in each line: Mooncake, Qwen-Bailian, LMCache, or
+    logs of LiteLLM. A block hits if it and all blocks before it in its request are cached. Tails
+    are evicted before heads, as in vLLM and SGLang.
+
+    With --target-token-hits, the first line is the smallest cache that reaches the ratio. Exit code
+    2 means that no cache is large enough; the message has the best possible value.
+
+    With -o DIR, the command writes a picture, the table (.csv) and all steps of the curve (.arrow).
+
+    \b
+    mcsim kv conversation_trace.jsonl --target-token-hits 30%
+    mcsim kv conversation_trace.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.sizes import share_given
+    from mcsim.locality.prefixes import prefix_curve, prefix_curves
+    from mcsim.traces.chains import read_chains
+
+    ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
+    token_bytes = _token_bytes(bytes_per_token, model)
+    sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
+    reporter = reporter_asked()
+    source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
+    with reporter.live():
+        with reporter.stage("read", total=1, unit="files"):
+            trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
+        for note in trace.notes:
+            reporter.note(note)
+        options: dict[str, Any] = {
+            "order": touches,
+            "full_hit": full_hit,
+            "warm_up": warm_up,
+            "block_bytes": token_bytes and token_bytes * trace.block_tokens,
+        }
+        with reporter.stage("count", total=len(trace), unit="requests"):
+            curve = prefix_curve(trace, **options)
+            tenants = prefix_curves(trace, **options) if per_tenant else {}
+    report = _Prefixes(source, trace, curve, sizes, ratio, tenants)
+    report.show(form, output)
+    if ratio is not None and report.answer_blocks is None:
+        raise ConfigError(
+            f"--target-token-hits: no cache reaches {target}: the best is "
+            f"{percent(curve.ceiling)} % of the tokens; the others are first ones"
+        )
+
+
+def _token_bytes(size: str | None, model: str | None) -> int | None:
+    """Return the bytes of a token, of `--bytes-per-token` or `--model`."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.specs import parse_spec
+    from mcsim.base.units import parse_bytes, parse_count
+    from mcsim.locality.prefixes import kv_bytes_per_token
+
+    if size is not None and model is not None:
+        raise ConfigError("--bytes-per-token and --model: one at a time")
+    if size is not None:
+        with mistakes_in("--bytes-per-token"):
+            return parse_bytes(size)
+    if model is None:
+        return None
+    with mistakes_in("--model"):
+        _, given = parse_spec(f"model({model})", "model", ["model"])
+        known = ("layers", "kv_heads", "head_size", "value_bytes")
+        if unknown := [key for key in given if key not in known]:
+            raise ConfigError(f"unknown key {unknown[0]!r}; one of {', '.join(known)}")
+        if missing := [key for key in known[:3] if key not in given]:
+            raise ConfigError(f"{missing[0]} is missing")
+        return kv_bytes_per_token(**{key: parse_count(value) for key, value in given.items()})
+
+
+def _fields(given: tuple[str, ...]) -> dict[str, str]:
+    from mcsim.base.errors import ConfigError
+
+    fields = {}
+    for text in given:
+        role, equals, name = text.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--field {text}: expected ROLE=NAME")
+        fields[role] = name
+    return fields
+
+
+@dataclass
+class _Prefixes(Report):
+    """A row a capacity; with tenants, a row a tenant."""
+
+    trace: ChainTrace
+    curve: PrefixCurve
+    sizes: str | None
+    ratio: float | None
+    tenants: dict[str, PrefixCurve]
+
+    suffix = "-kv"
+    subject = "Prefix hits of LRU over cache size"
+
+    def heading(self) -> str:
+        of, curve = self.trace, self.curve
+        after = f" after {len(of) - curve.requests:,}" if curve.requests < len(of) else ""
+        return (
+            f"{of.label}: {curve.requests:,} requests{after}, {curve.blocks:,} blocks of "
+            f"{of.block_tokens:,} tokens, {of.distinct:,} distinct; at most "
+            f"{percent(curve.ceiling)} % of the tokens hit"
+        )
+
+    @cached_property
+    def capacities(self) -> list[int]:
+        """The capacities of the table, in blocks."""
+        if self.sizes is not None:
+            return sizes_given(self.sizes, max(1, self.trace.distinct), self.curve.block_bytes)
+        count = 5 if self.tenants else 14
+        end = int(self.curve.capacities[-1]) if len(self.curve.capacities) else 1
+        powers = [1 << k for k in range(64) if 1 << k < end][-count:]
+        more = [] if self.answer_blocks is None else [self.answer_blocks]
+        return sorted({*powers, end, *more})
+
+    @cached_property
+    def answer_blocks(self) -> int | None:
+        """The smallest capacity that reaches the target."""
+        return None if self.ratio is None else self.curve.capacity_for(self.ratio)
+
+    @cached_property
+    def rows(self) -> ResultTable:
+        """The hits at the capacities."""
+        return self.curve.table(self.capacities)
+
+    def lines(self) -> list[Line]:
+        from mcsim.base.units import format_size
+
+        lines: list[Line] = []
+        if (blocks := self.answer_blocks) is not None:
+            size = self.curve.block_bytes
+            text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
+            lines.append(f"{self.ratio:.4g} of the tokens: {text}")
+        return [*lines, self.heading(), self._by_tenant() if self.tenants else self.rows]
+
+    def _by_tenant(self) -> ResultTable:
+        names = [f"{capacity:,}" for capacity in self.capacities]
+        columns = [
+            *(column("tenant", "text"), column("requests", "count"), column("tokens", "count")),
+            *(column(name, name=f"size {at}") for at, name in enumerate(names)),
+        ]
+        every = {**self.tenants, "all": self.curve}
+        rows = [
+            [
+                *(name, curve.requests, curve.tokens),
+                *map(percent, curve.table(self.capacities).token_hit_ratio),
+            ]
+            for name, curve in every.items()
+        ]
+        notes = ["token hits in %, by blocks of the shared cache"]
+        return ResultTable.of_rows(columns, rows, notes=notes)
+
+    def data(self) -> pa.Table:
+        import pyarrow as pa
+
+        if not self.tenants:
+            return self.rows.to_arrow()
+        return pa.concat_tables(
+            curve.table(self.capacities).to_arrow().append_column(
+                "tenant", pa.array([name] * len(self.capacities), pa.string())
+            )
+            for name, curve in self.tenants.items()
+        )  # fmt: skip
+
+    def whole(self) -> Any:
+        known = ("requests", "blocks", "tokens", "distinct", "block_tokens", "block_bytes")
+        return {
+            "trace": self.trace.label,
+            **{name: getattr(self.curve, name) for name in known},
+            "ceiling": self.curve.ceiling,
+            "target_token_hits": self.ratio,
+            "target_blocks": self.answer_blocks,
+            "notes": list(self.trace.notes),
+            "stages": self.source.seconds,
+            "rows": self.data().to_pylist(),
+        }
+
+    def tables(self, *, log: bool) -> dict[str, pa.Table]:
+        return {".csv": self.data(), ".arrow": self.curve.table(self.curve.capacities).to_arrow()}
+
+    def sheet(self, *, log: bool) -> Sheet:
+        from mcsim.figures.locality import curves
+
+        if self.tenants:
+            named = [(name, curve.of("tokens")) for name, curve in self.tenants.items()]
+            return curves([*named, ("all", self.curve.of("tokens"))], log=log, together="all")
+        of = self.curve.of
+        return curves([("tokens", of("tokens")), ("blocks", of("blocks"))], log=log)
