@@ -13,7 +13,7 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
 from mcsim.base.units import parse_share
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.prefix_depths import NEVER, FullHit, head_first, reductions_of, tail_first
+from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
 from mcsim.traces.chains import ChainTrace
 
 if TYPE_CHECKING:
@@ -324,18 +324,18 @@ def warm_up_requests(warm_up: int | str, requests: int) -> int:
 
 def _counted(
     trace: ChainTrace,
-    depths: tuple[NDArray[np.int64], NDArray[np.int64]],
+    depths: Depths,
     reductions: tuple[NDArray[np.int64], NDArray[np.int64]],
     counted: NDArray[np.bool_],
     block_bytes: int | None,
     label: str,
 ) -> PrefixCurve:
-    every, last = depths
+    every = depths.every
     if not counted.all():
         every = every[np.repeat(counted, trace.lengths)]
-    full = counted & (last < NEVER)
-    hits = np.bincount(every[every < NEVER])
-    at = last[full]
+    hits = np.bincount(every, minlength=depths.never)[: depths.never]
+    full = counted & (depths.last < depths.never)
+    at = depths.last[full]
     fewer_blocks, fewer_tokens = (
         np.bincount(at, part[full], len(hits)).astype(np.int64) for part in reductions
     )
