@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
     from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
+    from mcsim.locality.prefix_parts import prefix_partition as prefix_partition
+    from mcsim.locality.prefix_parts import prefix_tiers as prefix_tiers
     from mcsim.locality.prefixes import PrefixCurve as PrefixCurve
     from mcsim.locality.prefixes import prefix_curve as prefix_curve
     from mcsim.locality.prefixes import prefix_curves as prefix_curves
@@ -121,6 +123,7 @@ _HOME = {
         "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
+        "locality.prefix_parts": ("prefix_partition", "prefix_tiers"),
         "locality.prefixes": ("PrefixCurve", "prefix_curve", "prefix_curves"),
         "locality.whatif": ("WhatIf", "what_if"),
         "optimizers": ("Solution", "optimize"),

@@ -97,6 +97,8 @@ PUBLIC = [
     "policy_names",
     "prefix_curve",
     "prefix_curves",
+    "prefix_partition",
+    "prefix_tiers",
     "read_chains",
     "report",
     "reproduce",

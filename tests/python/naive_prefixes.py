@@ -84,3 +84,26 @@ def replay_trie(
                 del used[min(leaves, key=lambda leaf: (used[leaf], -len(leaf)))]
             used[node] = now
     return counts
+
+
+def replay_tiers(chains: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
+    """Return the blocks that hit in each tier, of tiers that move their victims to the next one."""
+    tiers: list[OrderedDict[Prefix, None]] = [OrderedDict() for _ in sizes]
+    hits = [0] * len(sizes)
+    for chain in chains:
+        path = prefixes_of(chain)
+        for node in path:
+            tier = next((k for k, cache in enumerate(tiers) if node in cache), None)
+            if tier is None:
+                break
+            hits[tier] += 1
+        for node in reversed(path):
+            for cache in tiers:
+                cache.pop(node, None)
+            moved: Prefix | None = node
+            for cache, size in zip(tiers, sizes, strict=True):
+                if moved is None:
+                    break
+                cache[moved] = None
+                moved = cache.popitem(last=False)[0] if len(cache) > size else None
+    return hits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from mcsim.tables.result_table import ResultTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.base.progress import Reporter
     from mcsim.figures.chart import Sheet
     from mcsim.locality.prefix_depths import FullHit
     from mcsim.locality.prefixes import Order, PrefixCurve
@@ -80,6 +81,23 @@ if TYPE_CHECKING:
     help="What hits if all tokens of a request are cached.",
 )
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@click.option("--partition", metavar="SIZE", help="Divide a cache of this size among tenants.")
+@click.option(
+    "--tiers", metavar="NAME=SIZE,...", help="A row for each tier: gpu=80GiB,host=1TiB,flash=8TiB."
+)
+@click.option(
+    "--bandwidth",
+    metavar="NAME=SIZE,...",
+    hidden=True,
+    help="Bytes a second of loads from tiers: host=25GB,flash=6GB.",
+)
+@click.option(
+    "--prefill",
+    metavar="TOKENS",
+    type=float,
+    hidden=True,
+    help="Tokens a second that are computed, for the time that hits save.",
+)
 @quiet_option
 @picture_options
 def kv(
@@ -95,8 +113,10 @@ def kv(
     touches: Order,
     full_hit: FullHit,
     per_tenant: bool,
+    partition: str | None,
     output: Output,
     form: Form,
+    **tiers: Any,
 ) -> None:
     """Tabulate and draw the prefix hits of a KV cache with LRU over its size, for TRACE.
 
@@ -112,62 +132,60 @@ def kv(
     \b
     mcsim kv conversation_trace.jsonl --target-token-hits 30%
     mcsim kv conversation_trace.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
+    mcsim kv conversation_trace.jsonl --bytes-per-token 128KiB --tiers gpu=80GiB,host=1TiB
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.locality.prefixes import prefix_curve, prefix_curves
-    from mcsim.traces.chains import read_chains
+    from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of, token_bytes_given
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
-    token_bytes = _token_bytes(bytes_per_token, model)
+    check_modes(per_tenant, partition, ratio, **tiers)
+    token_bytes = token_bytes_given(bytes_per_token, model)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
-    source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
+    rules = {"order": touches, "full_hit": full_hit}
     with reporter.live():
-        with reporter.stage("read", total=1, unit="files"):
-            trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
-        for note in trace.notes:
-            reporter.note(note)
-        options: dict[str, Any] = {
-            "order": touches,
-            "full_hit": full_hit,
-            "warm_up": warm_up,
-            "block_bytes": token_bytes and token_bytes * trace.block_tokens,
-        }
-        with reporter.stage("count", total=len(trace), unit="requests"):
-            curve = prefix_curve(trace, **options)
-            tenants = prefix_curves(trace, **options) if per_tenant else {}
-    report = _Prefixes(source, trace, curve, sizes, ratio, tenants)
+        report = _read_and_counted(
+            file,
+            {"ids": ids, "block_tokens": block_tokens, "fields": _fields(fields)},
+            {**rules, "warm_up": warm_up},
+            reporter,
+            token_bytes,
+        )
+        report.sizes, report.ratio = sizes, ratio
+        if per_tenant:
+            report.tenants = report.by_tenant({**rules, "warm_up": warm_up})
+        if tiers["tiers"] is not None:
+            report.parts = tiers_of(report.curve, **tiers)
+        if partition is not None:
+            report.parts = partition_of(report.trace, report.curve, partition, rules)
     report.show(form, output)
     if ratio is not None and report.answer_blocks is None:
         raise ConfigError(
             f"--target-token-hits: no cache reaches {target}: the best is "
-            f"{percent(curve.ceiling)} % of the tokens; the others are first ones"
+            f"{percent(report.curve.ceiling)} % of the tokens; the others are first ones"
         )
 
 
-def _token_bytes(size: str | None, model: str | None) -> int | None:
-    """Return the bytes of a token, of `--bytes-per-token` or `--model`."""
-    from mcsim.base.errors import ConfigError, mistakes_in
-    from mcsim.base.specs import parse_spec
-    from mcsim.base.units import parse_bytes, parse_count
-    from mcsim.locality.prefixes import kv_bytes_per_token
+def _read_and_counted(
+    file: str,
+    reading: dict[str, Any],
+    rules: dict[str, Any],
+    reporter: Reporter,
+    token_bytes: int | None,
+) -> _Prefixes:
+    from mcsim.locality.prefixes import prefix_curve
+    from mcsim.traces.chains import read_chains
 
-    if size is not None and model is not None:
-        raise ConfigError("--bytes-per-token and --model: one at a time")
-    if size is not None:
-        with mistakes_in("--bytes-per-token"):
-            return parse_bytes(size)
-    if model is None:
-        return None
-    with mistakes_in("--model"):
-        _, given = parse_spec(f"model({model})", "model", ["model"])
-        known = ("layers", "kv_heads", "head_size", "value_bytes")
-        if unknown := [key for key in given if key not in known]:
-            raise ConfigError(f"unknown key {unknown[0]!r}; one of {', '.join(known)}")
-        if missing := [key for key in known[:3] if key not in given]:
-            raise ConfigError(f"{missing[0]} is missing")
-        return kv_bytes_per_token(**{key: parse_count(value) for key, value in given.items()})
+    with reporter.stage("read", total=1, unit="files"):
+        trace = read_chains(file, **reading)
+    for note in trace.notes:
+        reporter.note(note)
+    with reporter.stage("count", total=len(trace), unit="requests"):
+        block_bytes = None if token_bytes is None else token_bytes * trace.block_tokens
+        curve = prefix_curve(trace, block_bytes=block_bytes, **rules)
+    source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
+    return _Prefixes(source, trace, curve)
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
@@ -188,12 +206,20 @@ class _Prefixes(Report):
 
     trace: ChainTrace
     curve: PrefixCurve
-    sizes: str | None
-    ratio: float | None
-    tenants: dict[str, PrefixCurve]
+    sizes: str | None = None
+    ratio: float | None = None
+    tenants: dict[str, PrefixCurve] = field(default_factory=dict)
+    parts: ResultTable | None = None
+    """Tiers, or parts of tenants."""
 
     suffix = "-kv"
     subject = "Prefix hits of LRU over cache size"
+
+    def by_tenant(self, rules: dict[str, Any]) -> dict[str, PrefixCurve]:
+        """Return the curves of the tenants of the shared cache."""
+        from mcsim.locality.prefixes import prefix_curves
+
+        return prefix_curves(self.trace, block_bytes=self.curve.block_bytes, **rules)
 
     def heading(self) -> str:
         of, curve = self.trace, self.curve
@@ -233,7 +259,8 @@ class _Prefixes(Report):
             size = self.curve.block_bytes
             text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
             lines.append(f"{self.ratio:.4g} of the tokens: {text}")
-        return [*lines, self.heading(), self._by_tenant() if self.tenants else self.rows]
+        table = self._by_tenant() if self.tenants else self.parts or self.rows
+        return [*lines, self.heading(), table]
 
     def _by_tenant(self) -> ResultTable:
         names = [f"{capacity:,}" for capacity in self.capacities]
@@ -256,7 +283,7 @@ class _Prefixes(Report):
         import pyarrow as pa
 
         if not self.tenants:
-            return self.rows.to_arrow()
+            return (self.parts or self.rows).to_arrow()
         return pa.concat_tables(
             curve.table(self.capacities).to_arrow().append_column(
                 "tenant", pa.array([name] * len(self.capacities), pa.string())

@@ -79,6 +79,36 @@ def test_tenants_add_up(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "bob" in output(capsys, trace, "--per-tenant")
 
 
+def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    size = ("--bytes-per-token", "2KiB")  # 1 MiB a block
+    rates = ("--bandwidth", "host=1MiB", "--prefill", "512")
+    every = rows(capsys, trace, *size, "--tiers", "gpu=3MiB, host=1", *rates)
+    assert [row["token_hits"] // 512 for row in every] == [4, 2, 4]
+    assert [row["loaded"] for row in every] == [4 << 20, 2 << 20, None]
+    assert [row["load_seconds"] for row in every] == [0, 2, None]
+    assert [row["saved_seconds"] for row in every] == [4, 0, None]
+    for wrong, message in {
+        ("--tiers", "gpu"): "--tiers: expected NAME=SIZE,...",
+        ("--tiers", "gpu=1,gpu=2"): "--tiers: a name occurs twice",
+        ("--tiers", "gpu=1GiB"): "--tiers: '1GiB': these blocks have no size in bytes",
+        ("--tiers", "gpu=1", "--bandwidth", "ssd=1GB"): "bandwidth: no tier 'ssd'",
+        ("--prefill", "1"): "--prefill: of which tiers?",
+        ("--tiers", "gpu=1", "--per-tenant"): "--per-tenant and --tiers: one at a time",
+    }.items():
+        assert code_of("kv", trace, *wrong, "-q") == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_partition(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    every = rows(capsys, trace, "--partition", "5")
+    # Both prompts fit; shared, the first request of bob hits the block that ann has read.
+    assert [(row["tenant"], row["capacity"]) for row in every] == [
+        ("ann", 3), ("bob", 2), ("all", 5),
+    ]  # fmt: skip
+    assert [row["token_hits"] // 512 for row in every] == [3, 2, 5]
+    assert [row["shared_token_hits"] // 512 for row in every] == [3, 3, 6]
+
+
 def test_rules_and_warm_up(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     whole = rows(capsys, trace, "--sizes", "4", "--full-hit", "minus-one-block")
     assert whole[0]["hits"] == 4

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from naive_prefixes import replay, replay_trie
+from naive_prefixes import replay, replay_tiers, replay_trie
 
 import mcsim as mc
 from mcsim.locality.prefixes import FullHit, Order, kv_bytes_per_token
@@ -120,6 +120,53 @@ def test_a_cache_is_divided_among_tenants_by_their_curves() -> None:
     values = np.array([curve.table(range(3)).token_hits for curve in curves])
     assert values.tolist() == [[0, 8, 16], [0, 0, 0]]
     assert mc.optimize(values, 2).allocation.tolist() == [[2, 0]]
+
+
+@pytest.mark.parametrize("sizes", [(2, 5, 9), (1, 0, 20), (7,)])
+def test_tiers_equal_a_replay_that_moves_victims_down(sizes: tuple[int, ...]) -> None:
+    for seed in range(4):
+        chains, tokens = workload(seed)
+        curve = mc.prefix_curve(trace_of(chains, tokens), block_bytes=100)
+        names = [f"tier {k}" for k in range(len(sizes))]
+        rows = mc.prefix_tiers(
+            curve, dict(zip(names, sizes, strict=True)), bandwidth={"tier 0": 50.0}, prefill=2.0
+        )
+        hits = replay_tiers(chains, sizes)
+        assert rows.loaded.tolist() == [*(100 * blocks for blocks in hits), None]
+        assert rows.load_seconds.tolist() == [2.0 * hits[0], *[0.0] * (len(sizes) - 1), None]
+        assert sum(rows.token_hits) == sum(tokens)
+        saved = [row.token_hits / 2 - row.load_seconds for row in rows[:-1]]
+        assert rows.saved_seconds.tolist() == [*saved, None]
+
+
+def test_parts_are_the_best_of_all_divisions() -> None:
+    chains, tokens = workload(8)
+    trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
+    capacity = 24
+    parts = mc.prefix_partition(trace, capacity)
+    values = [
+        mc.prefix_curve(trace.of_tenant(name)).table(range(capacity + 1)).token_hits
+        for name in "ab"
+    ]
+    best = max(values[0][k] + values[1][capacity - k] for k in range(capacity + 1))
+    assert parts.token_hits.tolist()[-1] == best == sum(parts.token_hits.tolist()[:-1])
+    shared = mc.prefix_curve(trace).table([capacity]).token_hits[0]
+    assert parts.shared_token_hits.tolist()[-1] == shared
+
+
+def test_wrong_tiers_are_named() -> None:
+    curve = mc.prefix_curve(trace_of([[1]], [4]))
+    sized = mc.prefix_curve(trace_of([[1]], [4]), block_bytes=1)
+    for of, more, message in [
+        (curve, {"bandwidth": {"ssd": 1.0}}, "no tier 'ssd'"),
+        (curve, {"bandwidth": {"gpu": 1.0}}, "bandwidth: needs block_bytes"),
+        (sized, {"bandwidth": {"gpu": 0.0}}, "gpu: expected a rate above 0"),
+        (curve, {"prefill": float("nan")}, "prefill: expected a rate above 0"),
+    ]:
+        with pytest.raises(mc.ConfigError, match=message):
+            mc.prefix_tiers(of, {"gpu": 1}, **more)  # type: ignore[arg-type]
+    with pytest.raises(mc.ConfigError, match="tiers: gpu"):
+        mc.prefix_tiers(curve, {"gpu": -1})
 
 
 @pytest.mark.parametrize(
