@@ -130,9 +130,9 @@ def kv(
     With -o DIR, the command writes a picture, the table (.csv) and all steps of the curve (.arrow).
 
     \b
-    mcsim kv conversation_trace.jsonl --target-token-hits 30%
-    mcsim kv conversation_trace.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
-    mcsim kv conversation_trace.jsonl --bytes-per-token 128KiB --tiers gpu=80GiB,host=1TiB
+    mcsim kv chat.jsonl --target-token-hits 30%
+    mcsim kv chat.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
+    mcsim kv chat.jsonl --bytes-per-token 128KiB --tiers gpu=80GiB,host=1TiB
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
