@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from mcsim.locality.mix import mix as mix
     from mcsim.locality.prefix_parts import prefix_partition as prefix_partition
     from mcsim.locality.prefix_parts import prefix_tiers as prefix_tiers
+    from mcsim.locality.prefix_sharing import prefix_sharing as prefix_sharing
     from mcsim.locality.prefixes import PrefixCurve as PrefixCurve
     from mcsim.locality.prefixes import prefix_curve as prefix_curve
     from mcsim.locality.prefixes import prefix_curves as prefix_curves
@@ -124,6 +125,7 @@ _HOME = {
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
         "locality.prefix_parts": ("prefix_partition", "prefix_tiers"),
+        "locality.prefix_sharing": ("prefix_sharing",),
         "locality.prefixes": ("PrefixCurve", "prefix_curve", "prefix_curves"),
         "locality.whatif": ("WhatIf", "what_if"),
         "optimizers": ("Solution", "optimize"),

@@ -98,6 +98,7 @@ PUBLIC = [
     "prefix_curve",
     "prefix_curves",
     "prefix_partition",
+    "prefix_sharing",
     "prefix_tiers",
     "read_chains",
     "report",

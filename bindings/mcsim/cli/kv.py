@@ -81,6 +81,9 @@ if TYPE_CHECKING:
     help="What hits if all tokens of a request are cached.",
 )
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@click.option(
+    "--sharing", is_flag=True, help="The tokens by the requests that have read them before."
+)
 @click.option("--partition", metavar="SIZE", help="Divide a cache of this size among tenants.")
 @click.option(
     "--tiers", metavar="NAME=SIZE,...", help="A row for each tier: gpu=80GiB,host=1TiB,flash=8TiB."
@@ -113,6 +116,7 @@ def kv(
     touches: Order,
     full_hit: FullHit,
     per_tenant: bool,
+    sharing: bool,
     partition: str | None,
     output: Output,
     form: Form,
@@ -137,9 +141,10 @@ def kv(
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
     from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of, token_bytes_given
+    from mcsim.locality.prefix_sharing import prefix_sharing
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
-    check_modes(per_tenant, partition, ratio, **tiers)
+    check_modes(per_tenant, sharing, partition, ratio, **tiers)
     token_bytes = token_bytes_given(bytes_per_token, model)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
@@ -157,6 +162,8 @@ def kv(
             report.tenants = report.by_tenant({**rules, "warm_up": warm_up})
         if tiers["tiers"] is not None:
             report.parts = tiers_of(report.curve, **tiers)
+        if sharing:
+            report.parts = prefix_sharing(report.trace)
         if partition is not None:
             report.parts = partition_of(report.trace, report.curve, partition, rules)
     report.show(form, output)

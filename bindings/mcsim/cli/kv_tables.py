@@ -36,6 +36,7 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
 
 def check_modes(
     per_tenant: bool,
+    sharing: bool,
     partition: str | None,
     ratio: float | None,
     tiers: str | None,
@@ -47,6 +48,7 @@ def check_modes(
 
     modes = {
         "--per-tenant": per_tenant,
+        "--sharing": sharing,
         "--partition": partition is not None,
         "--tiers": tiers is not None,
         "--target-token-hits": ratio is not None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcsim._core import locality as _locality
 from mcsim.base.arguments import list_of, whole_number
 from mcsim.base.errors import ConfigError, TraceError
 
@@ -219,17 +220,34 @@ def lengths_fit(
     return (tokens >= 0) & (full <= blocks) & (blocks <= -(-tokens // block_tokens))
 
 
-def number_values(ids: Any) -> NDArray[np.int32]:
-    """Number values by their first appearance."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def number_values(values: Any) -> NDArray[np.int32]:
+    """Number integers or texts, from 0 in order of first appearance.
 
-    if len(ids) > _MOST_BLOCKS:
-        raise TraceError(f"{len(ids):,} blocks; a chain trace has at most {_MOST_BLOCKS:,}")
-    if isinstance(ids, np.ndarray):
-        ids = pa.array(ids)
-    numbers: NDArray[np.int32] = pc.dictionary_encode(ids).indices.to_numpy()
-    return numbers
+    Parameters
+    ----------
+    values : ndarray of uint64, or pyarrow.Array
+        Values that are not null.
+
+    Returns
+    -------
+    ndarray of int32
+
+    Raises
+    ------
+    TraceError
+        If there are too many values.
+    """
+    if len(values) > _MOST_BLOCKS:
+        raise TraceError(f"{len(values):,} blocks; a chain trace has at most {_MOST_BLOCKS:,}")
+    if not isinstance(values, np.ndarray):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not pa.types.is_integer(values.type):
+            codes: NDArray[np.int32] = pc.dictionary_encode(values).indices.to_numpy()
+            return codes
+        values = values.to_numpy().view(np.uint64)
+    return _locality.number_keys(values).view(np.int32)
 
 
 def chained(
@@ -276,7 +294,7 @@ def _trie_nodes(starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArra
     for level, end in enumerate(ends[:few]):
         at = starts[longest_first[:end]] + level
         keys = parents[:end] << np.uint64(32) | numbers[at].astype(np.uint64)
-        found = number_values(keys).astype(np.uint32) + np.uint32(size)
+        found = number_values(keys).view(np.uint32) + np.uint32(size)
         nodes[at] = found
         parents[:end] = found
         size = int(found.max()) + 1

@@ -99,6 +99,14 @@ def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert message in capsys.readouterr().err
 
 
+def test_sharing(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    every = rows(capsys, trace, "--sharing")
+    # Block 1 of the first request of bob was read by ann; the second requests repeat the first.
+    assert [(row["before"], row["tokens"] // 512) for row in every] == [
+        ("tenant", 5), ("others", 1), ("first", 4),
+    ]  # fmt: skip
+
+
 def test_a_partition(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     every = rows(capsys, trace, "--partition", "5")
     # Both prompts fit; shared, the first request of bob hits the block that ann has read.

@@ -6,12 +6,13 @@ closed forms for sessions of equal length.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from naive_prefixes import replay, replay_tiers, replay_trie
+from naive_prefixes import Prefix, prefixes_of, replay, replay_tiers, replay_trie
 
 import mcsim as mc
 from mcsim.locality.prefixes import FullHit, Order, kv_bytes_per_token
@@ -152,6 +153,28 @@ def test_parts_are_the_best_of_all_divisions() -> None:
     assert parts.token_hits.tolist()[-1] == best == sum(parts.token_hits.tolist()[:-1])
     shared = mc.prefix_curve(trace).table([capacity]).token_hits[0]
     assert parts.shared_token_hits.tolist()[-1] == shared
+
+
+def test_tokens_by_earlier_readers() -> None:
+    chains, tokens = workload(3)
+    names = ["ab"[i % 2] for i in range(len(chains))]
+    sessions = [i % 5 for i in range(len(chains))]
+    trace = trace_of(chains, tokens, tenants=names)
+    trace = dataclasses.replace(trace, session=np.array(sessions, np.int32))
+    counts = {"session": 0, "tenant": 0, "others": 0, "first": 0}
+    readers: dict[Prefix, set[object]] = {}
+    for chain, length, name, session in zip(chains, tokens, names, sessions, strict=True):
+        for k, node in enumerate(prefixes_of(chain)):
+            of = readers.setdefault(node, set())
+            before = "others" if of else "first"
+            before = "tenant" if name in of else before
+            before = "session" if session in of else before
+            counts[before] += min(BLOCK, length - k * BLOCK)
+            of |= {session, name}
+        counts["first"] += max(0, length - len(chain) * BLOCK)
+    found = mc.prefix_sharing(trace)
+    assert dict(zip(found.before, found.tokens, strict=True)) == counts
+    assert 1 - found.share[-1] == pytest.approx(mc.prefix_curve(trace).ceiling)
 
 
 def test_wrong_tiers_are_named() -> None:
