@@ -107,20 +107,12 @@ def kv(
     file: str,
     target: str | None,
     sizes: str | None,
-    bytes_per_token: str | None,
-    model: str | None,
-    block_tokens: int | None,
-    ids: IdRule,
-    fields: tuple[str, ...],
-    warm_up: str,
-    touches: Order,
-    full_hit: FullHit,
     per_tenant: bool,
     sharing: bool,
     partition: str | None,
     output: Output,
     form: Form,
-    **tiers: Any,
+    **given: Any,
 ) -> None:
     """Tabulate and draw the prefix hits of a KV cache with LRU over its size, for TRACE.
 
@@ -140,31 +132,24 @@ def kv(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of, token_bytes_given
-    from mcsim.locality.prefix_sharing import prefix_sharing
+    from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
+    tiers = {name: given.pop(name) for name in ("tiers", "bandwidth", "prefill")}
     check_modes(per_tenant, sharing, partition, ratio, **tiers)
-    token_bytes = token_bytes_given(bytes_per_token, model)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
-    rules = {"order": touches, "full_hit": full_hit}
     with reporter.live():
-        report = _read_and_counted(
-            file,
-            {"ids": ids, "block_tokens": block_tokens, "fields": _fields(fields)},
-            {**rules, "warm_up": warm_up},
-            reporter,
-            token_bytes,
-        )
+        report = _read_and_counted(file, reporter, per_tenant=per_tenant, **given)
         report.sizes, report.ratio = sizes, ratio
-        if per_tenant:
-            report.tenants = report.by_tenant({**rules, "warm_up": warm_up})
         if tiers["tiers"] is not None:
             report.parts = tiers_of(report.curve, **tiers)
         if sharing:
+            from mcsim.locality.prefix_sharing import prefix_sharing
+
             report.parts = prefix_sharing(report.trace)
         if partition is not None:
+            rules = {"order": given["touches"], "full_hit": given["full_hit"]}
             report.parts = partition_of(report.trace, report.curve, partition, rules)
     report.show(form, output)
     if ratio is not None and report.answer_blocks is None:
@@ -176,23 +161,38 @@ def kv(
 
 def _read_and_counted(
     file: str,
-    reading: dict[str, Any],
-    rules: dict[str, Any],
     reporter: Reporter,
-    token_bytes: int | None,
+    *,
+    per_tenant: bool,
+    bytes_per_token: str | None,
+    model: str | None,
+    block_tokens: int | None,
+    ids: IdRule,
+    fields: tuple[str, ...],
+    warm_up: str,
+    touches: Order,
+    full_hit: FullHit,
 ) -> _Prefixes:
-    from mcsim.locality.prefixes import prefix_curve
+    from mcsim.cli.kv_tables import token_bytes_given
+    from mcsim.locality.prefixes import prefix_curve, prefix_curves
     from mcsim.traces.chains import read_chains
 
+    token_bytes = token_bytes_given(bytes_per_token, model)
     with reporter.stage("read", total=1, unit="files"):
-        trace = read_chains(file, **reading)
+        trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
     for note in trace.notes:
         reporter.note(note)
+    rules: dict[str, Any] = {
+        "order": touches,
+        "full_hit": full_hit,
+        "warm_up": warm_up,
+        "block_bytes": None if token_bytes is None else token_bytes * trace.block_tokens,
+    }
     with reporter.stage("count", total=len(trace), unit="requests"):
-        block_bytes = None if token_bytes is None else token_bytes * trace.block_tokens
-        curve = prefix_curve(trace, block_bytes=block_bytes, **rules)
+        curve = prefix_curve(trace, **rules)
+        tenants = prefix_curves(trace, **rules) if per_tenant else {}
     source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
-    return _Prefixes(source, trace, curve)
+    return _Prefixes(source, trace, curve, tenants=tenants)
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
@@ -221,12 +221,6 @@ class _Prefixes(Report):
 
     suffix = "-kv"
     subject = "Prefix hits of LRU over cache size"
-
-    def by_tenant(self, rules: dict[str, Any]) -> dict[str, PrefixCurve]:
-        """Return the curves of the tenants of the shared cache."""
-        from mcsim.locality.prefixes import prefix_curves
-
-        return prefix_curves(self.trace, block_bytes=self.curve.block_bytes, **rules)
 
     def heading(self) -> str:
         of, curve = self.trace, self.curve
