@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     help="What hits if all tokens of a request are cached.",
 )
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@click.option("--interval", metavar="LENGTH", help="A row for each interval, such as 1h.")
 @click.option(
     "--sharing", is_flag=True, help="The tokens by the requests that have read them before."
 )
@@ -136,7 +137,7 @@ def kv(
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
     tiers = {name: given.pop(name) for name in ("tiers", "bandwidth", "prefill")}
-    check_modes(per_tenant, sharing, partition, ratio, **tiers)
+    check_modes(per_tenant, given["interval"], sharing, partition, ratio, **tiers)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
     with reporter.live():
@@ -164,6 +165,7 @@ def _read_and_counted(
     reporter: Reporter,
     *,
     per_tenant: bool,
+    interval: str | None,
     bytes_per_token: str | None,
     model: str | None,
     block_tokens: int | None,
@@ -190,9 +192,11 @@ def _read_and_counted(
     }
     with reporter.stage("count", total=len(trace), unit="requests"):
         curve = prefix_curve(trace, **rules)
-        tenants = prefix_curves(trace, **rules) if per_tenant else {}
+        has_parts = per_tenant or interval is not None
+        tenants = prefix_curves(trace, interval=interval, **rules) if has_parts else {}
     source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
-    return _Prefixes(source, trace, curve, tenants=tenants)
+    by = "tenant" if interval is None else "interval"
+    return _Prefixes(source, trace, curve, tenants=tenants, by=by)
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:
@@ -216,6 +220,7 @@ class _Prefixes(Report):
     sizes: str | None = None
     ratio: float | None = None
     tenants: dict[str, PrefixCurve] = field(default_factory=dict)
+    by: str = "tenant"
     parts: ResultTable | None = None
     """Tiers, or parts of tenants."""
 
@@ -266,7 +271,7 @@ class _Prefixes(Report):
     def _by_tenant(self) -> ResultTable:
         names = [f"{capacity:,}" for capacity in self.capacities]
         columns = [
-            *(column("tenant", "text"), column("requests", "count"), column("tokens", "count")),
+            *(column(self.by, "text"), column("requests", "count"), column("tokens", "count")),
             *(column(name, name=f"size {at}") for at, name in enumerate(names)),
         ]
         every = {**self.tenants, "all": self.curve}
@@ -287,7 +292,7 @@ class _Prefixes(Report):
             return (self.parts or self.rows).to_arrow()
         return pa.concat_tables(
             curve.table(self.capacities).to_arrow().append_column(
-                "tenant", pa.array([name] * len(self.capacities), pa.string())
+                self.by, pa.array([name] * len(self.capacities), pa.string())
             )
             for name, curve in self.tenants.items()
         )  # fmt: skip

@@ -36,6 +36,7 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
 
 def check_modes(
     per_tenant: bool,
+    interval: str | None,
     sharing: bool,
     partition: str | None,
     ratio: float | None,
@@ -48,13 +49,14 @@ def check_modes(
 
     modes = {
         "--per-tenant": per_tenant,
+        "--interval": interval is not None,
         "--sharing": sharing,
         "--partition": partition is not None,
         "--tiers": tiers is not None,
         "--target-token-hits": ratio is not None,
     }
     given = [name for name, value in modes.items() if value]
-    if len(given) > 1 and given != ["--per-tenant", "--target-token-hits"]:
+    if len(given) > 1 and given[1:] != ["--target-token-hits"]:
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     for name, value in {"--bandwidth": bandwidth, "--prefill": prefill}.items():
         if value is not None and tiers is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
-from mcsim.base.units import parse_share
+from mcsim.base.units import format_duration, parse_duration, parse_share
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
 from mcsim.traces.chains import ChainTrace
@@ -209,8 +210,9 @@ def prefix_curves(
     full_hit: FullHit = "all",
     warm_up: int | str = 0,
     block_bytes: int | None = None,
+    interval: str | None = None,
 ) -> dict[str, PrefixCurve]:
-    """Count the prefix hits of each tenant in one LRU cache that all tenants share.
+    """Count the prefix hits of each tenant, or interval, in one LRU cache that all share.
 
     The curve of a tenant with a cache of its own is that of ``trace.of_tenant(name)``.
 
@@ -220,22 +222,43 @@ def prefix_curves(
         A trace with tenants.
     order, full_hit, warm_up, block_bytes
         As of `prefix_curve`.
+    interval : str, optional
+        Length of intervals in place of tenants, such as ``'1h'``; they begin at the first request.
 
     Returns
     -------
     dict of str to PrefixCurve
-        By tenant; capacities are those of the shared cache.
+        By tenant, or by the begin of each interval with requests; capacities are those of the
+        shared cache.
 
     Raises
     ------
     ConfigError
-        If the trace has no tenants, or a parameter is wrong.
+        If the trace has no tenants or times, or a parameter is wrong.
     """
-    if trace.tenant is None:
+    if interval is not None:
+        groups = _intervals(trace, interval)
+    elif trace.tenant is None:
         raise ConfigError(f"{trace.label}: no tenants: the trace has no such field")
-    groups = {name: trace.tenant == i for i, name in enumerate(trace.tenants)}
+    else:
+        groups = {name: trace.tenant == i for i, name in enumerate(trace.tenants)}
     curves = _curves(trace, order, full_hit, warm_up, block_bytes, groups)
     return dict(zip(groups, curves, strict=True))
+
+
+def _intervals(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
+    """Return the requests of each interval, by its begin after the first request."""
+    if trace.times is None:
+        raise ConfigError(f"{trace.label}: interval: the trace has no times")
+    with mistakes_in("interval"):
+        length = parse_duration(interval)
+        if length == 0:
+            raise ValueError("expected a length above 0")
+    places = ((trace.times - trace.times[:1]) * 1e9 // length).astype(np.int64)
+    begins = {
+        int(at): format_duration(int(at) * length) if at else "0s" for at in np.unique(places)
+    }
+    return {begin: places == at for at, begin in begins.items()}
 
 
 def _curves(
@@ -244,7 +267,7 @@ def _curves(
     full_hit: FullHit,
     warm_up: int | str,
     block_bytes: int | None,
-    groups: dict[str, NDArray[np.bool_] | None],
+    groups: Mapping[str, NDArray[np.bool_] | None],
 ) -> list[PrefixCurve]:
     """Count the hits of groups of requests, each a mask or, if None, all."""
     check_choice("order", order, get_args(Order))

@@ -99,6 +99,17 @@ def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert message in capsys.readouterr().err
 
 
+def test_intervals(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    every = rows(capsys, trace, "--interval", "2ms", "--sizes", "3,4")
+    assert [(row["interval"], row["hits"]) for row in every] == [
+        ("0s", 1), ("0s", 1), ("2ms", 3), ("2ms", 5),
+    ]  # fmt: skip
+    assert code_of("kv", trace, "--interval", "0s", "-q") == 2
+    assert "interval: expected a length above 0" in capsys.readouterr().err
+    assert code_of("kv", trace, "--interval", "1h", "--per-tenant", "-q") == 2
+    assert "--per-tenant and --interval: one at a time" in capsys.readouterr().err
+
+
 def test_sharing(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     every = rows(capsys, trace, "--sharing")
     # Block 1 of the first request of bob was read by ann; the second requests repeat the first.
