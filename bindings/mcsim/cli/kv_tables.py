@@ -21,7 +21,7 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
         raise ConfigError("--bytes-per-token and --model: one at a time")
     if size is not None:
         with mistakes_in("--bytes-per-token"):
-            return parse_bytes(size)
+            return _checked(parse_bytes(size))
     if model is None:
         return None
     with mistakes_in("--model"):
@@ -31,7 +31,14 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
             raise ConfigError(f"unknown key {unknown[0]!r}; one of {', '.join(known)}")
         if missing := [key for key in known[:3] if key not in given]:
             raise ConfigError(f"{missing[0]} is missing")
-        return kv_bytes_per_token(**{key: parse_count(value) for key, value in given.items()})
+        numbers = {key: parse_count(value) for key, value in given.items()}
+        return _checked(kv_bytes_per_token(**numbers))
+
+
+def _checked(token_bytes: int) -> int:
+    if not 0 < token_bytes <= 1 << 30:
+        raise ValueError(f"expected 1 B to 1 GiB for a token, got {token_bytes:,} B")
+    return token_bytes
 
 
 def check_modes(

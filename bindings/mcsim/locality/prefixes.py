@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Order = Literal["tail-first", "head-first"]
 """The order in which a request touches its blocks."""
 
+_MOST_BLOCK_BYTES = 1 << 42
+_MOST_INTERVALS = 10_000
+
 PrefixUnit = Literal["blocks", "tokens", "requests"]
 
 
@@ -145,7 +148,7 @@ class PrefixCurve:
         )
         columns = {
             "capacity": sizes,
-            "bytes": sizes * self.block_bytes if self.block_bytes else None,
+            "bytes": self._bytes(sizes) if self.block_bytes else None,
             "hits": block_hits,
             "hit_ratio": block_hits / max(1, self.blocks),
             "token_hits": token_hits,
@@ -156,6 +159,12 @@ class PrefixCurve:
         return ResultTable(
             {name: values for name, values in columns.items() if values is not None}, "prefixes"
         )
+
+    def _bytes(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        largest, size = int(sizes.max(initial=0)), self.block_bytes or 0
+        if largest * size >= 2**63:
+            raise ConfigError(f"capacities: {largest:,} blocks of {size:,} bytes are too many")
+        return sizes * size
 
 
 def prefix_curve(
@@ -254,7 +263,9 @@ def _intervals(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]
         length = parse_duration(interval)
         if length == 0:
             raise ValueError("expected a length above 0")
-    places = ((trace.times - trace.times[:1]) * 1e9 // length).astype(np.int64)
+    places = (trace.times - trace.times[:1]) // (length * 1e-9)
+    if (count := len(np.unique(places))) > _MOST_INTERVALS:
+        raise ConfigError(f"interval: {count:,} intervals; at most {_MOST_INTERVALS:,}")
     begins = {
         int(at): format_duration(int(at) * length) if at else "0s" for at in np.unique(places)
     }
@@ -273,7 +284,7 @@ def _curves(
     check_choice("order", order, get_args(Order))
     check_choice("full_hit", full_hit, get_args(FullHit))
     if block_bytes is not None:
-        whole_number("block_bytes", block_bytes, 1)
+        whole_number("block_bytes", block_bytes, 1, _MOST_BLOCK_BYTES)
     first = warm_up_requests(warm_up, len(trace))
     depths = tail_first(trace) if order == "tail-first" else head_first(trace)
     reductions = reductions_of(trace, full_hit)

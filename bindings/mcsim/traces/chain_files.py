@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from mcsim.base.arguments import file_given, whole_number
 from mcsim.base.errors import ConfigError, TraceError, host_faults
 from mcsim.base.inputs import note_input, open_regular, printable, stem_of
-from mcsim.traces.chain_lines import IdRule, Layout, check_lines, layout_of
+from mcsim.traces.chain_lines import (
+    MOST_BLOCK_TOKENS,
+    MOST_SECONDS,
+    MOST_TOKENS,
+    IdRule,
+    Layout,
+    check_lines,
+    layout_of,
+)
 from mcsim.traces.chains import ChainTrace, chained, lengths_fit, number_values
 
 if TYPE_CHECKING:
@@ -128,7 +136,8 @@ def _trace(table: pa.Table, layout: Layout, label: str) -> ChainTrace:
     if block is None:
         blocks = _whole(table, names["block_tokens"])
         block = int(blocks[0])
-        _require(block > 0 and bool((blocks == block).all()), "blocks of several sizes")
+        is_valid = 0 < block <= MOST_BLOCK_TOKENS
+        _require(is_valid and bool((blocks == block).all()), "blocks of several sizes")
     if "tokens" in names:
         tokens = _whole(table, names["tokens"])
         _require(bool(lengths_fit(counts, tokens, block).all()), "lengths do not add up")
@@ -160,7 +169,7 @@ def _who(table: pa.Table, layout: Layout) -> dict[str, Any]:
         times = table[names["time"]]
         _require(times.null_count == 0, "a line has no time")
         seconds = times.to_numpy() * layout.time_unit
-        _require(bool(np.isfinite(seconds).all()), "a time is not finite")
+        _require(bool((np.abs(seconds) <= MOST_SECONDS).all()), "a time is not finite")
         found["times"] = seconds
     if "output" in names:
         found["output_tokens"] = _whole(table, names["output"], missing=0)
@@ -194,7 +203,8 @@ def _whole(table: pa.Table, name: str, missing: int | None = None) -> NDArray[np
         column = column.combine_chunks().fill_null(missing)
     _require(column.null_count == 0, f"a line has no {name}")
     values: NDArray[np.int64] = column.to_numpy()
-    _require(bool((values >= 0).all()), f"{name}: a negative number")
+    is_valid = (values >= 0) & (values <= MOST_TOKENS)
+    _require(bool(is_valid.all()), f"{name}: not a number of tokens")
     return values
 
 

@@ -32,6 +32,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 _BLOCK_TOKENS = {"hash_ids": 512, "chunk_hashes": 256}
 _QWEN_BLOCK_TOKENS = 16
 _LARGEST_ID = 2**64 - 1
+MOST_TOKENS = 2**40
+"""Tokens of a request, at most."""
+MOST_BLOCK_TOKENS = 2**31
+MOST_SECONDS = 2**53
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ class LineRules:
             time = record.get(names["time"])
             if isinstance(time, bool) or not isinstance(time, (int, float)):
                 raise TraceError(f"{names['time']}: expected a number, got {shortened(time)}")
-            if not math.isfinite(time):
-                raise TraceError(f"{names['time']}: expected a finite number, got {time}")
+            if not math.isfinite(time) or abs(time * self.layout.time_unit) > MOST_SECONDS:
+                raise TraceError(f"{names['time']}: expected a finite time, got {time}")
         for role in ("tenant", "session"):
             if role in names and record.get(names[role]) is not None:
                 self._check_kind(role, record[names[role]])
@@ -125,8 +129,8 @@ class LineRules:
             return self.layout.block_tokens
         name = self.layout.names["block_tokens"]
         block = _whole(record, name)
-        if block == 0:
-            raise TraceError(f"{name}: expected a positive integer, got 0")
+        if not 0 < block <= MOST_BLOCK_TOKENS:
+            raise TraceError(f"{name}: expected a positive integer up to 2^31, got {block}")
         if self.block_tokens not in (None, block):
             raise TraceError(
                 f"{name}: {block}, after {self.block_tokens} in the first line: a trace has blocks "
@@ -162,7 +166,7 @@ def _position(parent: int | str | None) -> str:
 
 def _whole(record: Mapping[str, Any], name: str) -> int:
     value = record.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         raise TraceError(f"{name}: expected a number of tokens, got {shortened(value)}")
     return value
 

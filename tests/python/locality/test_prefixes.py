@@ -200,11 +200,31 @@ def test_wrong_tiers_are_named() -> None:
         ({"warm_up": -1}, "warm_up"),
         ({"warm_up": "half"}, "warm_up"),
         ({"block_bytes": 0}, "block_bytes"),
+        ({"block_bytes": 2**50}, "block_bytes"),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(mc.ConfigError, match=message):
         mc.prefix_curve(trace_of([[1]], [4]), **wrong)  # type: ignore[arg-type]
+
+
+def test_intervals_need_times_and_are_few() -> None:
+    trace = trace_of([[1]] * 10_001, [4] * 10_001)
+    with pytest.raises(mc.ConfigError, match="interval: the trace has no times"):
+        mc.prefix_curves(trace, interval="1s")
+    timed = dataclasses.replace(trace, times=np.arange(10_001, dtype=float))
+    with pytest.raises(mc.ConfigError, match=r"interval: 10,001 intervals; at most 10,000"):
+        mc.prefix_curves(timed, interval="1s")
+    curves = mc.prefix_curves(timed, interval="1h")
+    assert {begin: curve.requests for begin, curve in curves.items()} == {
+        "0s": 3600, "1h": 3600, "2h": 2801,
+    }  # fmt: skip
+
+
+def test_capacities_in_bytes_fit() -> None:
+    curve = mc.prefix_curve(trace_of([[1]], [4]), block_bytes=2**40)
+    with pytest.raises(mc.ConfigError, match="capacities: 8,388,608 blocks of"):
+        curve.table([2**23])
 
 
 def test_an_empty_trace_hits_nothing() -> None:

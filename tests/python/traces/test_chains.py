@@ -172,11 +172,14 @@ TEXT = mooncake(0, ["a"])
         ([GOOD, {"timestamp": 0, "hash_ids": [1]}], "line 2: input_length: expected a number of"),
         ([GOOD, mooncake(0, [1], output_length=-2)], "line 2: output_length: expected a number of"),
         ([GOOD, mooncake("x", [1])], "line 2: timestamp: expected a number, got 'x'"),  # type: ignore[arg-type]
-        ([GOOD, mooncake(float("nan"), [1])], "line 2: timestamp: expected a finite number"),
+        ([GOOD, mooncake(float("nan"), [1])], "line 2: timestamp: expected a finite time"),
         ([mooncake(0, [1], block_size=512), mooncake(0, [1], 256, block_size=256)],
          "line 2: block_size: 256, after 512 in the first line: a trace has blocks of one size"),
         ([mooncake(0, [1], block_size=512), GOOD], "line 2: block_size: expected a number of"),
         ([mooncake(0, [1], block_size=0)], "line 1: block_size: expected a positive integer"),
+        ([GOOD, mooncake(1e300, [1])], "line 2: timestamp: expected a finite time, got 1e"),
+        ([GOOD, mooncake(0, [1], 2**50)], "line 2: input_length: expected a number of tokens"),
+        ([mooncake(0, [1], block_size=2**40)], "line 1: block_size: expected a positive"),
         ([{"hash_ids": [1]}, {"hash_ids": []}], "line 2: hash_ids: the list is empty"),
     ],
 )  # fmt: skip
