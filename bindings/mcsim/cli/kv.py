@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.help import Sectioned
-from mcsim.cli.options import quiet_option, reporter_asked
+from mcsim.cli.options import quiet_option, reporter_asked, trace_dirs_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.stream import Report, Source, sizes_given
 from mcsim.cli.terminal import Form, Line
@@ -17,6 +17,8 @@ from mcsim.tables.column import column, percent
 from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from mcsim.base.progress import Reporter
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
     hidden=True,
     help="Tokens a second that are computed, for the time that hits save.",
 )
+@trace_dirs_option()
 @quiet_option
 @picture_options
 def kv(
@@ -161,9 +164,10 @@ def kv(
 
 
 def _read_and_counted(
-    file: str,
+    name: str,
     reporter: Reporter,
     *,
+    trace_dirs: list[Path],
     per_tenant: bool,
     interval: str | None,
     bytes_per_token: str | None,
@@ -180,6 +184,7 @@ def _read_and_counted(
     from mcsim.traces.chains import read_chains
 
     token_bytes = token_bytes_given(bytes_per_token, model)
+    file = _found(name, trace_dirs)
     with reporter.stage("read", total=1, unit="files"):
         trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
     for note in trace.notes:
@@ -194,9 +199,20 @@ def _read_and_counted(
         curve = prefix_curve(trace, **rules)
         has_parts = per_tenant or interval is not None
         tenants = prefix_curves(trace, interval=interval, **rules) if has_parts else {}
-    source = Source((file,), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
+    source = Source((str(file),), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
     by = "tenant" if interval is None else "interval"
     return _Prefixes(source, trace, curve, tenants=tenants, by=by)
+
+
+def _found(name: str, folders: list[Path]) -> Path:
+    """Return the file that TRACE names."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.traces.find import files_of
+
+    files = files_of([name], folders)
+    if len(files) > 1 or not files[0].is_file():
+        raise ConfigError(f"{name}: expected one regular file")
+    return files[0]
 
 
 def _fields(given: tuple[str, ...]) -> dict[str, str]:

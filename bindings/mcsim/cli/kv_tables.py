@@ -114,4 +114,4 @@ def partition_of(
 
     with mistakes_in("--partition"):
         capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
-    return prefix_partition(trace, capacity, **rules)
+        return prefix_partition(trace, capacity, **rules)

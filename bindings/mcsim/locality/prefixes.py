@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
-from mcsim.base.units import format_duration, parse_duration, parse_share
+from mcsim.base.units import format_duration, parse_count, parse_duration, parse_share
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
 from mcsim.traces.chains import ChainTrace
@@ -353,7 +353,9 @@ def warm_up_requests(warm_up: int | str, requests: int) -> int:
     if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
         with mistakes_in("warm_up"):
             return int(parse_share(warm_up) * requests)
-    return min(whole_number("warm_up", int(warm_up)), requests)
+    with mistakes_in("warm_up"):
+        count = parse_count(warm_up)
+    return min(count, requests)
 
 
 def _counted(

@@ -144,7 +144,7 @@ class LineRules:
             names = self.layout.names
             raise TraceError(
                 f"{names['tokens']}: {tokens:,} tokens do not fill {blocks:,} blocks of {block:,} "
-                f"tokens, as {names['ids']} has"
+                f"tokens (block_tokens), as {names['ids']} has"
             )
 
     def _check_prefixes(self, ids: list[int | str]) -> None:
