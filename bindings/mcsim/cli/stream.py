@@ -234,7 +234,7 @@ class Source:
         return (
             f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
             f"{described(blocks, self.block_bytes)}{f'; {by}' if by else ''}"
-            f"{'; hits are of blocks, not of prefixes' if self.has_prefixes else ''}"
+            f"{'; hits are of blocks, not of prefixes (see mcsim kv)' if self.has_prefixes else ''}"
         )
 
 
