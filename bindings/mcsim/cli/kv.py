@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.help import Sectioned
-from mcsim.cli.options import quiet_option, reporter_asked, trace_dirs_option
+from mcsim.cli.options import quiet_option, reporter_asked, sizes_given, trace_dirs_option
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.stream import Report, Source, sizes_given
+from mcsim.cli.stream import Report, Source
 from mcsim.cli.terminal import Form, Line
 from mcsim.tables.column import column, percent
 from mcsim.tables.result_table import ResultTable
