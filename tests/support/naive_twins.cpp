@@ -39,7 +39,7 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
   if (name == "arc") {
     return std::make_unique<Arc>(capacity, given("step", std::string("real")) == "integer");
   }
-  if (name == "opt") return std::make_unique<Opt>(capacity);
+  if (name == "opt") return std::make_unique<Opt>(capacity, given("refuse", false));
   if (name == "car") return std::make_unique<Car>(capacity);
   if (name == "lecar") {
     return std::make_unique<LeCar>(capacity, given("learning_rate", 0.45), given("discount", 0.005),
