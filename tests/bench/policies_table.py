@@ -67,6 +67,7 @@ LAWS = {
     "talus": "hulls by brute force; loops, whose hits are known",
     "slide": "hulls by brute force; loops, whose hits are known",
     "switching": "replays of its candidates",
+    "shards": "replays of its parts",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcsim._core import policies as _policies
@@ -53,9 +53,25 @@ def wrapper_names() -> list[str]:
     Examples
     --------
     >>> mc.wrapper_names()
-    ['talus', 'slide', 'switching']
+    ['talus', 'slide', 'switching', 'shards']
     """
     return _policies.wrappers()
+
+
+def library_versions() -> dict[str, str]:
+    """List the cache libraries: each name stands for a policy, which `mcsim describe` shows.
+
+    Returns
+    -------
+    dict of str to str
+        The version of each library, by its name for `simulate` and experiments.
+
+    Examples
+    --------
+    >>> mc.library_versions()["golang-lru-2q"]
+    '2.0.7'
+    """
+    return {entry["name"]: entry["version"] for entry in _policies.describe_libraries()}
 
 
 def load_policies(library: str | os.PathLike[str]) -> list[str]:
@@ -104,7 +120,8 @@ class PolicySpec:
 
     def declared(self) -> dict[str, ParamValue]:
         """Return the parameters as the kinds that the policy declares."""
-        described = [*_policies.describe(), *described_for_sizes()]
+        described = [*_policies.describe(), *_policies.describe_libraries()]
+        described += described_for_sizes()
         return as_declared(self.params, declared_by(described, self.name))
 
 
@@ -128,7 +145,7 @@ _PFOO = {
 def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
     """Parse policies separated by commas; parameters contain commas, too.
 
-    `all` is every one of `policy_names`.
+    `all` is every one of `policy_names`. The name of a library gets its version as a parameter.
 
     Parameters
     ----------
@@ -149,11 +166,18 @@ def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
     check_text("policies", text)
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
-    names = [*policy_names(), *wrapper_names()]
+    versions = library_versions()
+    names = [*policy_names(), *wrapper_names(), *versions]
     for_sizes = [entry["name"] for entry in described_for_sizes()]
     specs = [
         PolicySpec(*parse_spec(spec, "eviction policy", [*names, *for_sizes]))
         for spec in split_specs(text)
+    ]
+    specs = [
+        replace(spec, params={"version": versions[spec.name], **spec.params})
+        if spec.name in versions
+        else spec
+        for spec in specs
     ]
     if not sizes and (only := next((one.name for one in specs if one.name in for_sizes), None)):
         raise ConfigError(

@@ -29,7 +29,22 @@ using testing::PolicyTrace;
 std::vector<ParamMap> variants(std::string_view policy) {
   std::vector<ParamMap> all{{}};
   if (policy == "slru") all = {{}, {{"protected_share", 0.5}}, {{"protected_share", 1.0}}};
-  if (policy == "2q") all = {{}, {{"kin", 0.6}, {"kout", 0.1}}};
+  if (policy == "2q") {
+    const std::string golang = "golang-lru";
+    all = {{},
+           {{"kin", 0.6}, {"kout", 0.1}},
+           {{"variant", golang}},
+           {{"variant", golang}, {"kin", 0.5}, {"kout", 0.2}}};
+  }
+  if (policy == "two-pool-lru") all = {{}, {{"first", 0.4}}};
+  if (policy == "tinylfu") {
+    all = {{}, {{"start", 0.5}, {"counters", 4.0}}, {{"start", 1.0}, {"sample", 2.0}}};
+  }
+  if (policy == "clock-pair") {
+    all = {{},
+           {{"hot", 0.5}, {"ghosts", 2.0}, {"most", std::int64_t{1}}},
+           {{"hot", 1.0}, {"ghosts", 0.0}, {"most", std::int64_t{7}}}};
+  }
   if (policy == "s3-fifo") {
     all = {
         {},
@@ -47,7 +62,13 @@ std::vector<ParamMap> variants(std::string_view policy) {
         {}, {{"first", std::int64_t{0}}, {"most", std::int64_t{1}}}, {{"most", std::int64_t{2}}}};
   }
   if (policy == "opt") all = {{}, {{"refuse", true}}};
-  if (policy == "arc") all = {{}, {{"step", std::string("integer")}}};
+  if (policy == "arc") {
+    const std::string golang = "golang-lru";
+    all = {{},
+           {{"step", std::string("integer")}},
+           {{"ghosts", golang}},
+           {{"step", std::string("integer")}, {"ghosts", golang}}};
+  }
   if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
   if (policy == "lru-k") {
     all = {{},
@@ -70,7 +91,8 @@ std::vector<ParamMap> variants(std::string_view policy) {
   if (policy == "w-tinylfu") {
     all = {{},
            {{"window", 0.2}, {"doorkeeper", true}, {"jitter", true}},
-           {{"conservative", true}, {"sample", 2.0}, {"climb", true}, {"counters", 4.0}}};
+           {{"conservative", true}, {"sample", 2.0}, {"climb", true}, {"counters", 4.0}},
+           {{"sample", 2.0}, {"climb", true}, {"step", -0.2}, {"start", 0.5}}};
   }
   if (policy == "clock-pro") {
     all = {{}, {{"min_cold", 0.05}, {"max_cold", 0.05}}, {{"min_cold", 0.4}, {"max_cold", 0.6}}};
@@ -78,14 +100,16 @@ std::vector<ParamMap> variants(std::string_view policy) {
   return all;
 }
 
-// Whether blocks may leave while there is space.
+// Whether blocks may leave, or be refused, while there is space.
 bool evicts_early(std::string_view policy, const ParamMap& params) {
-  return policy == "s4lru" && !params.contains("fill");
+  return policy == "generations" || policy == "larc" ||
+         (policy == "s4lru" && !params.contains("fill"));
 }
 
 // Whether victims depend on what blocks are called, and how many there may be.
 bool goes_by_name(std::string_view policy, const ParamMap& params) {
-  return policy == "w-tinylfu" || (policy == "lecar" && params.contains("ties"));
+  return policy == "w-tinylfu" || policy == "tinylfu" ||
+         (policy == "lecar" && params.contains("ties"));
 }
 
 // A policy that serves one access at a time on a simulated cache.
@@ -238,11 +262,12 @@ void OnePolicy::is_its_twin() const {
 // As doubles, 0.29 of 100 are less than 29.
 TEST(Shares, OfACacheAreWhatTheirDecimalsSay) {
   const std::vector<std::pair<std::string_view, std::vector<const char*>>> shares{
-      {"slru", {"protected_share"}}, {"2q", {"kin", "kout"}},
-      {"s3-fifo", {"small"}},        {"lirs", {"hirs"}},
-      {"lru-k", {"history"}},        {"mq", {"lifetime", "ghosts"}},
-      {"lecar", {"history"}},        {"w-tinylfu", {"window", "protected_share"}},
-      {"clock-pro", {"min_cold"}}};
+      {"slru", {"protected_share"}},    {"2q", {"kin", "kout"}},
+      {"s3-fifo", {"small"}},           {"lirs", {"hirs"}},
+      {"lru-k", {"history"}},           {"mq", {"lifetime", "ghosts"}},
+      {"lecar", {"history"}},           {"w-tinylfu", {"window", "protected_share"}},
+      {"clock-pro", {"min_cold"}},      {"two-pool-lru", {"first"}},
+      {"clock-pair", {"hot", "ghosts"}}};
   for (const auto& [policy, names] : shares) {
     for (const char* name : names) {
       for (const PolicyTrace& trace : traces()) {
@@ -514,7 +539,7 @@ TYPED_TEST(EvictionConformance, ContinuesFromAState) {
 
 TEST(EvictionPolicies, NamesAreUniqueAndDescribed) {
   std::vector<std::string> names;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     EXPECT_STRNE(entry.info.summary, "");
     EXPECT_STRNE(entry.info.reference, "");
     names.push_back(entry.info.name);
@@ -555,7 +580,7 @@ TEST(EvictionPolicies, NoneBeatsOpt) {
       const Count inserting = replayed("opt", {})->counts().hits;
       const Count refusing = replayed("opt", {{"refuse", true}})->counts().hits;
       EXPECT_LE(inserting, refusing);
-      for (const auto& entry : eviction_registry().entries()) {
+      for (const auto& entry : eviction_policies()) {
         const auto cache = replayed(entry.info.name, {});
         EXPECT_LE(cache->counts().hits, cache->selective() ? refusing : inserting)
             << entry.info.name << ", " << trace.name << ", " << capacity << " blocks";
