@@ -77,10 +77,12 @@ py::array_t<Count> cuts_of(const Accesses& trace, Nanoseconds length) {
 void bind_files_and_cuts(py::module_& m) {
   m.def(
       "write_accesses",
-      [](const Accesses& accesses, const std::string& path) {
-        raise_if_error(without_gil([&] { return write_accesses(accesses, path); }));
+      [](const Accesses& accesses, const std::string& path, bool packed) {
+        raise_if_error(without_gil([&] {
+          return packed ? write_packed_accesses(accesses, path) : write_accesses(accesses, path);
+        }));
       },
-      py::arg("accesses"), py::arg("path"));
+      py::arg("accesses"), py::arg("path"), py::kw_only(), py::arg("packed") = false);
   m.def(
       "open_accesses",
       [](const std::string& path, bool checked) {
@@ -88,6 +90,13 @@ void bind_files_and_cuts(py::module_& m) {
             [&] { return checked ? open_trusted_accesses(path) : open_accesses(path); }));
       },
       py::arg("path"), py::kw_only(), py::arg("checked") = false);
+  m.def(
+      "describe_accesses",
+      [](const std::string& path) {
+        const AccessesHead file = value_or_raise(describe_accesses(path));
+        return py::make_tuple(file.accesses, file.vms, file.block_bytes);
+      },
+      py::arg("path"));
   m.def(
       "vm_accesses",
       [](const Accesses& accesses, VmId vm, const Column<std::int64_t>& requests) {

@@ -194,6 +194,8 @@ TEST(FailingAllocations, InterningIntoAFile) {
   fail_every_allocation([&] { return open_accesses(path).status(); });
   const Accesses trace = open_accesses(path).value();
   fail_every_allocation([&] { return write_accesses(trace, copied.path()); });
+  fail_every_allocation([&] { return write_packed_accesses(trace, copied.path()); });
+  fail_every_allocation([&] { return open_accesses(copied.path()).status(); });
 }
 
 TEST(FailingAllocations, InterningIsOverOnceMemoryRanOut) {

@@ -298,7 +298,7 @@ std::string bytes_of_file(Write write) {
 }
 
 // A trace of two VMs, one of which departs.
-std::string interned_file(const std::array<bool, 3>& kept) {
+std::string interned_file(const std::array<bool, 3>& kept, bool packed = false) {
   Requests rows;
   rows.push(5, 0, Op::kRead, 0, 8192, 3, 0);
   rows.push(7, 0, Op::kWrite, 4096, 1, -1, 7);
@@ -312,7 +312,9 @@ std::string interned_file(const std::array<bool, 3>& kept) {
   added &= builder.depart(8).ok();
   if (!added) return "";
   const Accesses trace = *std::move(builder).finish();
-  return bytes_of_file([&](const std::string& path) { return write_accesses(trace, path); });
+  return bytes_of_file([&](const std::string& path) {
+    return packed ? write_packed_accesses(trace, path) : write_accesses(trace, path);
+  });
 }
 
 std::string profile_file(const std::optional<MeterSpec>& meter) {
@@ -369,7 +371,10 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
     add(entries.size() + 1, std::string_view(partial).substr(0, partial.size() - 8));
   }
   for (unsigned kept = 0; kept < 8; ++kept) {
-    add(entries.size() + 2, interned_file({(kept & 1) != 0, (kept & 2) != 0, (kept & 4) != 0}));
+    for (const bool packed : {false, true}) {
+      add(entries.size() + 2,
+          interned_file({(kept & 1) != 0, (kept & 2) != 0, (kept & 4) != 0}, packed));
+    }
   }
   for (std::size_t number = 0;; ++number) {
     const auto meter = profiled_meter(number);

@@ -11,7 +11,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WorkloadSpec
 from mcsim.references.workload import WorkloadVm
 from mcsim.traces.joined import join, joined_by_vm, note_on
-from mcsim.traces.open import Reading, open_file, with_requests
+from mcsim.traces.open import Reading, open_file, parse_side_by_side, unparsed, with_requests
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
@@ -63,9 +63,17 @@ class EntryOpener:
             self._joined[key] = noted(join(traces), self._reporter)
         return self._joined[key]
 
-    def _open_file(self, entry: VmTraceSpec, file: Path, format: str | None) -> Trace:
+    def parse(self, given: Sequence[tuple[VmTraceSpec, Sequence[Path]]]) -> None:
+        """Parse several files of entries side by side; `open` opens them."""
+        files = [(file, self._reading(vm, vm.format)) for vm, of_vm in given for file in of_vm]
+        if plans := unparsed(files):
+            about = f"{len(plans)} files"
+            with self._reporter.stage("parse", unit="bytes", about=about) as stage:
+                parse_side_by_side(plans, stage.update_of)
+
+    def _reading(self, entry: VmTraceSpec, format: str | None) -> Reading:
         mapping = None if entry.mapping is None else self._folder / entry.mapping
-        reading = Reading(
+        return Reading(
             format,
             entry.options,
             mapping,
@@ -74,6 +82,9 @@ class EntryOpener:
             entry.on_unsorted,
             entry.max_skipped,
         )
+
+    def _open_file(self, entry: VmTraceSpec, file: Path, format: str | None) -> Trace:
+        reading = self._reading(entry, format)
         key = repr((file, reading))
         if key not in self._opened:
             about = entry.name or file.name

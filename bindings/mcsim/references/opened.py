@@ -123,6 +123,7 @@ def _open_all(
     missing = tuple(_sought(vm) for vm, files in zip(given.vms, found, strict=True) if not files)
     if given.vms and not missing:
         opener = EntryOpener(source.folder, reporter)
+        opener.parse(list(zip(given.vms, found, strict=True)))
         vms = []
         for index, (vm, files) in enumerate(zip(given.vms, found, strict=True)):
             where: Location = (*place, "vms", index)

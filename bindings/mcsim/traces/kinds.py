@@ -63,10 +63,9 @@ def _of_note(_: Path) -> str:
 
 
 def _of_interned(path: Path) -> str:
-    found = engine.open_accesses(os.fsencode(path), checked=True)
-    vms = f"{len(found.vms)} VM{'s' if len(found.vms) > 1 else ''}"
-    accesses = format_count(found.access_count)
-    return f"{accesses} accesses of {vms} in blocks of {found.block_bytes} bytes"
+    accesses, vms, block_bytes = engine.describe_accesses(os.fsencode(path))
+    of = f"{vms} VM{'s' if vms > 1 else ''}"
+    return f"{format_count(accesses)} accesses of {of} in blocks of {block_bytes} bytes"
 
 
 def _check_interned(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,15 +14,16 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text
 from mcsim.base.errors import ConfigError, EmptyTraceError, McsimError, TraceError
 from mcsim.base.inputs import note_input, printable
-from mcsim.base.limits import limits_named
+from mcsim.base.limits import limits_named, thread_faults
 from mcsim.base.suggest import check_choice
+from mcsim.base.threads import Pool, run_in_main_thread, threads_given
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.checks import check_skipped, warn_of_format, warn_of_signs
 from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import as_declared, read_mapping
 from mcsim.traces.metadata import OptionValue, Signs
-from mcsim.traces.parse import Parse, Progress
+from mcsim.traces.parse import LARGE_BYTES, Parse, Progress
 from mcsim.traces.pipes import Spool, is_pipe, spooled
 from mcsim.traces.store import is_store, open_store
 from mcsim.traces.table_files import table_format
@@ -94,7 +96,10 @@ def open_files(
         _core_trace.check_vm_name(text("vm_name", vm_name))
     if vm_name is not None or len(files) > 1:
         reading = replace(reading, view=None)  # the trace is joined
-    sizes = [file.stat().st_size if file.is_file() else 0 for file in files]
+    sizes = [_size(file) for file in files]
+    if plans := unparsed([(file, reading) for file in files]):
+        parse_side_by_side(plans, progress or (lambda *_: None))
+        progress = None
 
     def opened(file: Path, format: str | None) -> Trace:
         before, whole = sum(sizes[: files.index(file)]), sum(sizes)
@@ -107,6 +112,68 @@ def open_files(
         return trace if vm_name is None else _with_vm_name(trace, file, vm_name)
 
     return join(with_requests(files, reading.format, opened))
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else 0
+
+
+def unparsed(given: Sequence[tuple[Path, Reading]]) -> list[tuple[Parse, Path]]:
+    """Return how files are parsed, and the folder of the cache, if it pays to do it side by side.
+
+    That is so for several large files that are not in the cache yet.
+
+    Parameters
+    ----------
+    given : sequence of (Path, Reading)
+
+    Returns
+    -------
+    list of (Parse, Path)
+        Empty if it does not pay.
+    """
+    if len(given) < 2 or threads_given(None) < 2:
+        return []
+    plans: dict[Path, tuple[Parse, Path]] = {}
+    for file, unchecked in given:
+        if file in plans or is_pipe(file) or not file.is_file() or table_format(file) is not None:
+            continue
+        with suppress(McsimError):  # opening meets it again
+            reading = unchecked.checked()
+            assert isinstance(reading.cache_dir, Path)
+            plan, _ = _plan(file, reading, lambda *_: None)
+            if not plan.is_parsed(reading.cache_dir):
+                plans[file] = plan, reading.cache_dir
+    is_worth = len(plans) > 1 and sum(map(_size, plans)) >= LARGE_BYTES
+    return list(plans.values()) if is_worth else []
+
+
+def parse_side_by_side(plans: Sequence[tuple[Parse, Path]], progress: Progress) -> None:
+    """Parse files into the cache on all cores; errors are left to opening, which meets them again.
+
+    Parameters
+    ----------
+    plans : sequence of (Parse, Path)
+        As of `unparsed`.
+    progress : callable
+        Called in this thread with the bytes done and in all.
+    """
+    sizes = [_size(plan.source) for plan, _ in plans]
+    done = [0] * len(plans)
+
+    def parse(index: int) -> None:
+        def count(now: int, _: int) -> None:
+            pool.check()
+            done[index] = now
+            run_in_main_thread(lambda: progress(sum(done), sum(sizes)))
+
+        plan, cache_dir = plans[index]
+        with suppress(McsimError):
+            replace(plan, progress=count).cached_store(cache_dir)
+
+    with thread_faults(), Pool(min(threads_given(None), len(plans))) as pool:
+        for index in range(len(plans)):
+            pool.submit(parse, index)
 
 
 def with_requests(
@@ -192,12 +259,40 @@ def _open_regular(
         store = open_store(file)
         warn_of_signs(store.metadata, Signs())
         return Trace(store, store.metadata)
-    format = reading.format or is_table
-    needs_order = False
+    plan, detected = _plan(file, reading, progress, spool, is_table)
+    if detected is not None:
+        warn_of_format(file.name, detected)
+    needs_order = detected is not None and detected.needs_order
+    assert isinstance(reading.cache_dir, Path)
+    try:
+        opened = plan.opened(reading.cache_dir, reading.view)
+    except (ConfigError, TraceError) as error:
+        if needs_order and "time goes back" in str(error):
+            raise TraceError(
+                f"{error}; without a stated format, times in order are the sign of {plan.format}: "
+                "state the format"
+            ) from None
+        if reading.mapping is not None:
+            raise type(error)(f"{error}; it is read by the mapping {reading.mapping}") from None
+        raise
+    check_skipped(opened.metadata, file, reading.max_skipped)
+    warn_of_signs(opened.metadata, opened.metadata.signs)
+    return Trace(opened, opened.metadata)
+
+
+def _plan(
+    file: Path,
+    reading: Reading,
+    progress: Progress,
+    spool: Spool | None = None,
+    format: str | None = None,
+) -> tuple[Parse, _core_trace.DetectedFormat | None]:
+    """Return how a file is parsed, and what its format was detected from, unless it is known."""
+    format, detected = reading.format or format, None
     if format is None:
         detected = _core_trace.detect_format(os.fsencode(file))
-        warn_of_format(file.name, detected)
-        format, needs_order = detected.name, detected.needs_order
+        format = detected.name
+    needs_order = detected is not None and detected.needs_order
     plan = Parse(
         source=file,
         format=format,
@@ -207,18 +302,4 @@ def _open_regular(
         progress=progress,
         spool=spool,
     )
-    assert isinstance(reading.cache_dir, Path)
-    try:
-        opened = plan.opened(reading.cache_dir, reading.view)
-    except (ConfigError, TraceError) as error:
-        if needs_order and "time goes back" in str(error):
-            raise TraceError(
-                f"{error}; without a stated format, times in order are the sign of {format}: "
-                "state the format"
-            ) from None
-        if reading.mapping is not None:
-            raise type(error)(f"{error}; it is read by the mapping {reading.mapping}") from None
-        raise
-    check_skipped(opened.metadata, file, reading.max_skipped)
-    warn_of_signs(opened.metadata, opened.metadata.signs)
-    return Trace(opened, opened.metadata)
+    return plan, detected

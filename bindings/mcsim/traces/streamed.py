@@ -31,14 +31,11 @@ from mcsim.traces.cache import INTERNED, adding, find, is_trusted, mark_used, op
 from mcsim.traces.checks import SignCounter
 from mcsim.traces.digests import file_digest, file_state, note_path
 from mcsim.traces.metadata import Counts, TraceMetadata, read_metadata, write_metadata
-from mcsim.traces.parse import Parse, keep_digest, noted_digest
+from mcsim.traces.parse import LARGE_BYTES, Parse, keep_digest, noted_digest
 from mcsim.traces.store import Store
 from mcsim.traces.tables import keys_of
 
 _log = logging.getLogger(__name__)
-
-LARGE_BYTES = 1 << 23
-"""Smaller files are parsed into a store in 0.2 s."""
 
 WORTH_KEEPING_S = 0.2
 """Accesses that were made faster are not written to the cache."""
@@ -244,7 +241,7 @@ def _path(plan: Parse, cache_dir: Path, digest: str, options: Mapping[str, Any])
 def _keep(cache_dir: Path, path: Path, metadata: TraceMetadata, accesses: engine.Accesses) -> None:
     """Write accesses and metadata to the cache."""
     with adding(cache_dir, path) as temporary:
-        engine.write_accesses(accesses, os.fsencode(temporary))
+        engine.write_accesses(accesses, os.fsencode(temporary), packed=True)
     with adding(cache_dir, path.with_suffix(".metadata")) as temporary:
         write_metadata(temporary, metadata)
 

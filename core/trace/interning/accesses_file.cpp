@@ -4,36 +4,24 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checksum.hpp"
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/trace/interning/accesses_layout.hpp"
 #include "core/trace/interning/accesses_sink.hpp"
+#include "core/trace/interning/packed_file.hpp"
 
 namespace mcsim {
 namespace {
 
 using interning::Sums;
 
-// Bytes, or requests, between two releases of pages.
+// Requests, or accesses, between two releases of pages.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 // Whether a range is large enough to release its pages.
 bool is_piece(const Accesses& trace, RequestRange range) {
   return range.end - range.begin >= kPiece ||
          trace.request_begin[range.end] - trace.request_begin[range.begin] >= kPiece;
-}
-
-template <class T>
-std::uint64_t checksum_of(const SharedArray<T>& column) {
-  constexpr std::size_t kValues = kPiece / sizeof(T);
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < column.size(); at += kValues) {
-    const std::span piece(column.data() + at, std::min(kValues, column.size() - at));
-    sum = checksum(std::as_bytes(piece), sum);
-    advise_dont_need(piece);
-  }
-  return sum;
 }
 
 // The counts of a VM as found in the columns, and its departure.
@@ -103,12 +91,21 @@ std::string wrong_in_columns(const Accesses& trace) {
 }
 
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
-  const auto found = std::apply([](const auto&... column) { return Sums{checksum_of(column)...}; },
-                                interning::columns_of(trace));
-  const std::string wrong = found == sums ? wrong_in_columns(trace) : "a checksum does not match";
+  const bool is_whole = interning::sums_of(trace) == sums;
+  const std::string wrong = is_whole ? wrong_in_columns(trace) : "a checksum does not match";
   if (wrong.empty()) return absl::OkStatus();
   return data_loss("{}: a damaged interned trace ({}); remove it and mcsim will rebuild it", name,
                    wrong);
+}
+
+// Views of a file, or of the image in memory of one that is packed.
+absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner, std::string_view name,
+                                 Sums& sums) {
+  if (!interning::is_packed(bytes)) return interning::view_of(bytes, owner, name, sums);
+  MCSIM_ASSIGN_OR_RETURN(Pages<std::byte> image, interning::unpack_image(bytes, name));
+  const auto kept = std::make_shared<const Pages<std::byte>>(std::move(image));
+  return interning::view_of({kept->data(), kept->size()}, kept, name, sums);
 }
 
 }  // namespace
@@ -135,11 +132,15 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
   });
 }
 
+absl::Status write_packed_accesses(const Accesses& trace, const std::string& path) {
+  return guarded(path, [&] { return interning::write_packed(trace, path); });
+}
+
 absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
                                      std::shared_ptr<const void> owner, std::string_view name) {
   return guarded(name, [&]() -> absl::StatusOr<Accesses> {
     Sums sums;
-    MCSIM_ASSIGN_OR_RETURN(Accesses trace, interning::view_of(bytes, owner, name, sums));
+    MCSIM_ASSIGN_OR_RETURN(const Accesses trace, view_of(bytes, owner, name, sums));
     MCSIM_RETURN_IF_ERROR(check(trace, sums, name));
     return trace;
   });
@@ -149,7 +150,7 @@ absl::StatusOr<Accesses> open_trusted_accesses(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Accesses> {
     MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     Sums sums;
-    return interning::view_of(mapping->bytes(), mapping, path, sums);
+    return view_of(mapping->bytes(), mapping, path, sums);
   });
 }
 
@@ -157,6 +158,17 @@ absl::StatusOr<Accesses> open_accesses(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Accesses> {
     MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     return accesses_in(mapping->bytes(), mapping, path);
+  });
+}
+
+absl::StatusOr<AccessesHead> describe_accesses(const std::string& path) {
+  return guarded(path, [&]() -> absl::StatusOr<AccessesHead> {
+    MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
+    const auto bytes = mapping->bytes();
+    MCSIM_ASSIGN_OR_RETURN(
+        const interning::FileHead head,
+        interning::head_in(interning::is_packed(bytes) ? interning::image_in(bytes) : bytes, path));
+    return AccessesHead{head.accesses, head.trace.vms.size(), head.trace.block_bytes};
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,23 +10,35 @@
 #include "core/base/status.hpp"
 #include "core/trace/accesses.hpp"
 
-// Interned traces as files, which are mapped for replays: any number of processes can share one,
-// and it may be larger than memory.
+// Interned traces as files. A plain one is mapped for replays: any number of processes can share
+// it, and it may be larger than memory. A packed one has a third of the bytes, and is read into
+// memory.
 namespace mcsim {
 
 // Writes in place: for an atomic result, write elsewhere and rename. Unavailable if the file
 // cannot be written.
 absl::Status write_accesses(const Accesses& trace, const std::string& path);
 
-// Maps a file after checking all checksums and properties that replays rely on, in one pass over
-// the file. Returns DataLoss for a damaged file, NotFound or Unavailable for an unreadable one.
+absl::Status write_packed_accesses(const Accesses& trace, const std::string& path);
+
+// Maps or reads a file after checking all checksums and properties that replays rely on, in one
+// pass over the file. Returns DataLoss for a damaged file, NotFound or Unavailable for an
+// unreadable one.
 absl::StatusOr<Accesses> open_accesses(const std::string& path);
-// Maps a file without checking its content: another process of this computation has checked it.
-// Reads only the head.
+// The same without checking its content: another process of this computation has checked it. Of a
+// plain file only the head is read.
 absl::StatusOr<Accesses> open_trusted_accesses(const std::string& path);
 
 // The same for bytes owned by `owner`, aligned to 8; `name` begins every message.
 absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
                                      std::shared_ptr<const void> owner, std::string_view name);
+
+// What the head of a file says.
+struct AccessesHead {
+  std::size_t accesses = 0;
+  std::size_t vms = 0;
+  std::uint32_t block_bytes = 0;
+};
+absl::StatusOr<AccessesHead> describe_accesses(const std::string& path);
 
 }  // namespace mcsim

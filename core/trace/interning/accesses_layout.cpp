@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/checksum.hpp"
+#include "core/base/files.hpp"
 #include "core/base/word_reader.hpp"
 
 namespace mcsim::interning {
@@ -35,10 +36,20 @@ void put_text(std::string_view text, std::vector<std::uint64_t>& head) {
   }
 }
 
-struct Sizes {
-  std::size_t requests = 0;
-  std::size_t accesses = 0;
-};
+// Bytes of one checksum update.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+template <class T>
+std::uint64_t checksum_of(const SharedArray<T>& column) {
+  constexpr std::size_t kValues = kPiece / sizeof(T);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < column.size(); at += kValues) {
+    const std::span piece(column.data() + at, std::min(kValues, column.size() - at));
+    sum = checksum(std::as_bytes(piece), sum);
+    advise_dont_need(piece);
+  }
+  return sum;
+}
 
 // Reads the list of optional columns at the end of a head; returns false if it is invalid.
 bool read_optional(WordReader& words, Sums& sums, Accesses& trace) {
@@ -102,21 +113,22 @@ std::string read_vms(WordReader& words, std::size_t requests, Accesses& trace) {
   return "";
 }
 
-// Reads a head into `trace`; returns the error in it, or "".
-std::string read_head(WordReader words, Sizes& sizes, Sums& sums, Accesses& trace) {
+// Reads a head; returns the error in it, or "".
+std::string read_head(WordReader words, FileHead& head) {
+  Accesses& trace = head.trace;
   // An upper limit that keeps sizes of files below 2^64.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
-  sizes.requests = words.take_up_to<std::size_t>(kMost);
-  sizes.accesses = words.take_up_to<std::size_t>(kMost);
-  for (std::uint64_t& sum : std::span(sums).first<kRequired>()) sum = words.take();
+  head.requests = words.take_up_to<std::size_t>(kMost);
+  head.accesses = words.take_up_to<std::size_t>(kMost);
+  for (std::uint64_t& sum : std::span(head.sums).first<kRequired>()) sum = words.take();
   trace.time_base = words.take_up_to<TimeBase>(Choices<TimeBase>::names.size() - 1);
   trace.block_bytes = words.take_as<std::uint32_t>();
   trace.line_blocks = words.take_as<std::uint32_t>();
-  trace.warm_up = words.take_up_to<std::size_t>(sizes.requests);
+  trace.warm_up = words.take_up_to<std::size_t>(head.requests);
   for (Count& count : trace.given.requests) count = words.take_as<Count>();
   for (Count& count : trace.given.accesses) count = words.take_as<Count>();
-  if (std::string wrong = read_vms(words, sizes.requests, trace); !wrong.empty()) return wrong;
-  const bool is_valid = words.whole() && read_optional(words, sums, trace);
+  if (std::string wrong = read_vms(words, head.requests, trace); !wrong.empty()) return wrong;
+  const bool is_valid = words.whole() && read_optional(words, head.sums, trace);
   return is_valid ? "" : "missing or invalid values in its head";
 }
 
@@ -133,6 +145,7 @@ Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t access
   for (std::size_t i = 0; i < kColumns; ++i) {
     if (i >= kRequired && !kept(trace)[i - kRequired]) continue;
     layout.begin[i] = (layout.end + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+    layout.bytes[i] = bytes[i];
     layout.end = layout.begin[i] + bytes[i];
   }
   return layout;
@@ -165,41 +178,49 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
   return head;
 }
 
-absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
-                                 const std::shared_ptr<const void>& owner, std::string_view name,
-                                 Sums& sums) {
-  const auto wrong = [&](std::string_view what) {
-    return data_loss(
-        "{}: not an interned trace of this version of mcsim ({}); remove it and mcsim "
-        "will rebuild it",
-        name, what);
-  };
+Sums sums_of(const Accesses& trace) {
+  return std::apply([](const auto&... column) { return Sums{checksum_of(column)...}; },
+                    columns_of(trace));
+}
+
+absl::Status not_of_this_version(std::string_view name, std::string_view why) {
+  return data_loss(
+      "{}: not an interned trace of this version of mcsim ({}); remove it and mcsim "
+      "will rebuild it",
+      name, why);
+}
+
+absl::StatusOr<FileHead> head_in(std::span<const std::byte> bytes, std::string_view name) {
+  const auto wrong = [&](std::string_view why) { return not_of_this_version(name, why); };
   const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);
   if (all.size() <= kChecksumAt || all[0] != kMagic) return wrong("another kind of file");
   if (all[1] != kAccessesVersion) return wrong(fmt::format("version {}", all[1]));
-  const std::uint64_t words = all[kSizeAt];
-  if (words <= kChecksumAt || words > all.size()) return wrong("its head is cut short");
-  const auto head = all.first(words);
-  if (head[kChecksumAt] != sum_of(head)) return wrong("its head is damaged");
-  Accesses trace;
-  Sizes sizes;
-  sums = {};
-  const std::string why = read_head(WordReader(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
+  FileHead head{.trace = {}, .words = all[kSizeAt]};
+  if (head.words <= kChecksumAt || head.words > all.size()) return wrong("its head is cut short");
+  const auto words = all.first(head.words);
+  if (words[kChecksumAt] != sum_of(words)) return wrong("its head is damaged");
+  const std::string why = read_head(WordReader(words.subspan(kChecksumAt + 1)), head);
   if (!why.empty()) return wrong(why);
-  const Layout layout = layout_of(trace, sizes.requests, sizes.accesses);
+  return head;
+}
+
+absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner, std::string_view name,
+                                 Sums& sums) {
+  MCSIM_ASSIGN_OR_RETURN(FileHead head, head_in(bytes, name));
+  sums = head.sums;
+  Accesses trace = std::move(head.trace);
+  const Layout layout = layout_of(trace, head.requests, head.accesses);
   if (layout.end != bytes.size()) {
-    return wrong(fmt::format("{} bytes instead of {}", bytes.size(), layout.end));
+    return not_of_this_version(name,
+                               fmt::format("{} bytes instead of {}", bytes.size(), layout.end));
   }
   std::size_t next = 0;
   const auto set_column = [&]<class T>(SharedArray<T>& values) {
-    const std::uint64_t begin = layout.begin[next];
-    const std::size_t size = next == 0              ? sizes.accesses
-                             : next + 1 == kColumns ? trace.id_count()
-                                                    : sizes.requests + (next == 1 ? 1 : 0);
-    ++next;
-    if (begin == 0) return;  // the column is not kept
-    const auto* const first = reinterpret_cast<const T*>(bytes.data() + begin);
-    values = SharedArray<T>(owner, std::span(first, size));
+    const std::size_t column = next++;
+    if (layout.begin[column] == 0) return;  // it is not kept
+    const auto* const first = reinterpret_cast<const T*>(bytes.data() + layout.begin[column]);
+    values = SharedArray<T>(owner, std::span(first, layout.bytes[column] / sizeof(T)));
   };
   std::apply([&](auto&... column) { (set_column(column), ...); }, columns_of(trace));
   return trace;

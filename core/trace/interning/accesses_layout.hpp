@@ -34,9 +34,11 @@ inline constexpr std::uint64_t kColumnAlignment = 64;
 // By column; 0 for columns that are not kept.
 using Sums = std::array<std::uint64_t, kColumns>;
 
-// Offsets of the columns, and the end of the last one, in bytes. 0 for columns that are not kept.
+// Offsets and sizes of the columns, and the end of the last one, in bytes. 0 for columns that are
+// not kept.
 struct Layout {
   std::array<std::uint64_t, kColumns> begin{};
+  std::array<std::uint64_t, kColumns> bytes{};
   std::uint64_t end = 0;
 };
 
@@ -50,8 +52,25 @@ auto columns_of(Trace& trace) {
 
 Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t accesses);
 
+// Reads all columns, and releases their pages.
+Sums sums_of(const Accesses& trace);
+
 std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
                                    std::size_t accesses, const Sums& sums);
+
+// The beginning of a file.
+struct FileHead {
+  Accesses trace;  // without columns
+  std::size_t words = 0;
+  std::size_t requests = 0;
+  std::size_t accesses = 0;
+  Sums sums{};
+};
+
+// Reads and checks the head at the beginning of `bytes`. `name` begins every message.
+absl::StatusOr<FileHead> head_in(std::span<const std::byte> bytes, std::string_view name);
+
+absl::Status not_of_this_version(std::string_view name, std::string_view why);
 
 // Returns a trace with columns that are views of `bytes`, which `owner` keeps alive. Checks the
 // head; the caller checks the columns against `sums`. `name` begins every message.

@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_written_is_left_out(
     source, cache = msr(tmp_path / "web.csv"), tmp_path / "cache"
     first = opened(source, cache)
 
-    def full(accesses: engine.Accesses, path: bytes) -> None:
+    def full(accesses: engine.Accesses, path: bytes, packed: bool) -> None:
         Path(os.fsdecode(path)).write_bytes(b"half")
         raise mc.HostError("no space left on device")
 

@@ -151,8 +151,75 @@ TEST_F(AccessesFile, HoldsWhatWasWritten) {
 
 TEST_F(AccessesFile, OfNothingIsEmpty) {
   const Accesses none = AccessBuilder({}, TimeBase::kIndex).finish().value();
-  ASSERT_TRUE(write_accesses(none, path()).ok());
-  expect_same(open_accesses(path()).value(), none);
+  for (const auto write : {write_accesses, write_packed_accesses}) {
+    ASSERT_TRUE(write(none, path()).ok());
+    expect_same(open_accesses(path()).value(), none);
+  }
+}
+
+TEST_F(AccessesFile, PackedHoldsWhatWasWritten) {
+  for (const std::size_t requests : {1U, 40U, 3'000U, 300'000U}) {
+    for (const ExpandOptions& options : asked_for()) {
+      if (requests > 3'000 && options != asked_for()[15]) continue;  // three parts
+      const Accesses trace = build({options, TimeBase::kClock}, requests).value();
+      ASSERT_TRUE(write_packed_accesses(trace, path()).ok());
+      expect_same(open_accesses(path()).value(), trace);
+      expect_same(open_trusted_accesses(path()).value(), trace);
+    }
+  }
+}
+
+// Times of 2^62 ns in between have differences of eight bytes.
+TEST_F(AccessesFile, PackedHoldsAnyTime) {
+  Accesses trace = build({kAll, TimeBase::kClock}, 3'000).value();
+  std::vector<Nanoseconds> times = trace.request_time.copy();
+  for (Nanoseconds& time : std::span(times).subspan(1'000)) time += Nanoseconds{1} << 62;
+  for (Nanoseconds& time : std::span(times).first(1'000)) time -= Nanoseconds{1} << 62;
+  trace.request_time = times;
+  ASSERT_TRUE(write_packed_accesses(trace, path()).ok());
+  expect_same(open_trusted_accesses(path()).value(), trace);
+}
+
+TEST_F(AccessesFile, PackedTakesTenBytesARequest) {
+  const Accesses trace = build({asked_for()[4], TimeBase::kClock}, 300'000).value();
+  ASSERT_TRUE(write_packed_accesses(trace, path()).ok());
+  EXPECT_LT(bytes().size(), trace.ids.size() * 4 + trace.request_count() * 6);
+}
+
+TEST_F(AccessesFile, IsDescribedByItsHead) {
+  const Accesses trace = build({kAll, TimeBase::kClock}, 3'000).value();
+  for (const auto write : {write_accesses, write_packed_accesses}) {
+    ASSERT_TRUE(write(trace, path()).ok());
+    const AccessesHead file = describe_accesses(path()).value();
+    EXPECT_EQ(file.accesses, trace.ids.size());
+    EXPECT_EQ(file.vms, trace.vms.size());
+    EXPECT_EQ(file.block_bytes, 4096U);
+    std::string damaged = bytes();
+    damaged[100] = static_cast<char>(damaged[100] ^ 1);
+    put(damaged);
+    EXPECT_THAT(message_of(describe_accesses(path()).status()), HasSubstr("damaged"));
+  }
+}
+
+TEST_F(AccessesFile, PackedCutShortLongerOrChangedIsRefused) {
+  const Accesses trace = build({asked_for()[7], TimeBase::kClock}, 400).value();
+  ASSERT_TRUE(write_packed_accesses(trace, path()).ok());
+  const std::string whole = bytes();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    put(whole.substr(0, size));
+    ASSERT_EQ(open_accesses(path()).status().code(), absl::StatusCode::kDataLoss) << size;
+  }
+  put(whole + '\0');
+  EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("damaged"));
+  put(whole + std::string(8, '\0'));
+  EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("damaged"));
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    put(changed);
+    const auto read = open_accesses(path());
+    if (read.ok()) expect_same(*read, trace);  // bytes that fill up words have no meaning
+  }
 }
 
 // More than one piece of every column: pieces have checksums of their own, and memory is given
