@@ -36,7 +36,8 @@ class NaiveSubBlocks {
     counts.hits += hit ? 1 : 0;
     counts.partial_misses += tag && !hit ? 1 : 0;
     lines_->access(line, next_use);
-    const bool is_victim = std::ranges::find(lines_->victims, line) != lines_->victims.end();
+    const bool is_victim =
+        std::ranges::find(lines_->victims, std::uint64_t{line}) != lines_->victims.end();
     if (lines_->contains(line) || is_victim) blocks_of_[line].insert(block);
     for (const std::uint64_t victim : lines_->victims) {
       counts.evictions += static_cast<Count>(blocks_of_[victim].size());
