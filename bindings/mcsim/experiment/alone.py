@@ -10,7 +10,7 @@ replays the VM itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from mcsim.experiment.code import Code, blamed, is_class
 from mcsim.experiment.components import Components, data_path_of, has_own_host
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import Totals, whole
+from mcsim.results.version import RESULTS_VERSION
 
 _DATA_PATH = (
     *("policy", "chain", "admission", "writes", "update_around", "dirty_limit", "flush_every"),
@@ -79,6 +80,18 @@ class Alone:
         timing = [self.spec.interval.length, self.spec.warm_up_intervals, self.spec.random_seed]
         return json.dumps([*values, *timing], sort_keys=True, default=str)
 
+    @property
+    def cause(self) -> dict[str, Any] | None:
+        """What equal replays in all experiments have in common; None if code of a user is in it."""
+        system = self.spec.systems[0]
+        named = map(str, [system.name, *system.params.values()])
+        if self.spec.plugins or self.code.given or any(":" in name for name in named):
+            return None
+        left_out = {"name", "description", "opt", "slowdowns", "page", "figures", "figure_formats"}
+        given = self.spec.model_dump(mode="json", exclude=left_out | {"systems"})
+        of_system = system.model_dump(mode="json", exclude={"label"})
+        return {"what": "alone", "results": RESULTS_VERSION, "system": of_system, "spec": given}
+
     def table(
         self,
         accesses: engine.Accesses,
@@ -130,8 +143,7 @@ class Alone:
             rows.append(row)
             done += alone.access_count
             progress(done)
-        schema = SCHEMAS["alone"]
-        return pa.Table.from_pylist(rows, schema=schema.remove(schema.get_field_index("system")))
+        return rows_alone(rows)
 
     def _certain(
         self, alone: engine.Accesses, vm: int, first: int, progress: Progress
@@ -207,6 +219,12 @@ def _system_alone(spec: ExperimentSpec, index: int, code: Code) -> SystemSpec | 
         return system
     given = {name: params[name] for name in _DATA_PATH if name in params}
     return SystemSpec.model_validate({"name": "hierarchy", "label": system.title} | given)
+
+
+def rows_alone(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Tabulate rows of VMs: schema `alone` without the column `system`."""
+    schema = SCHEMAS["alone"]
+    return pa.Table.from_pylist(list(rows), schema=schema.remove(schema.get_field_index("system")))
 
 
 def alone_table(title: str, rows: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ from mcsim._core import engine, locality, policies
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Once
 from mcsim.config import ExperimentSpec
-from mcsim.experiment.alone import Alone, requests_by_vm
+from mcsim.experiment.alone import Alone, requests_by_vm, rows_alone
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import (
     ByteCurve,
@@ -24,7 +24,14 @@ from mcsim.experiment.recorded import (
     intensity_table,
     unique_blocks,
 )
-from mcsim.references.interned import interned, is_kept, is_many, is_profile_kept, profiled
+from mcsim.references.interned import (
+    interned,
+    is_kept,
+    is_many,
+    is_profile_kept,
+    profiled,
+    remembered,
+)
 from mcsim.references.workload import Workload
 from mcsim.results.yardsticks import MOST_ACCESSES
 from mcsim.traces.info import described_rows
@@ -148,7 +155,12 @@ class Prepared:
                 stage.update(total)
             return hits
 
-        return self._once("opt", view, (blocks, interval, warm_up_intervals), find)
+        def find_once() -> int:
+            cause = {"what": "opt", "blocks": blocks, "of": [interval, warm_up_intervals]}
+            rows = remembered(self.workload, view, cause, lambda: [{"hits": find()}])
+            return int(rows[0]["hits"])
+
+        return self._once("opt", view, (blocks, interval, warm_up_intervals), find_once)
 
     def alone(self, view: View, path: Alone, progress: Callable[[int], object]) -> pa.Table:
         """Replay each VM alone on a data path."""
@@ -168,7 +180,13 @@ class Prepared:
                 has_times = self.workload.kind == "blocks"
                 return path.table(accesses, first, order, has_times=has_times, progress=watched)
 
-        return self._once("alone", view, path.key, replay)
+        def replay_once() -> pa.Table:
+            if (cause := path.cause) is None:
+                return replay()
+            rows = remembered(self.workload, view, cause, lambda: replay().to_pylist())
+            return rows_alone(rows)
+
+        return self._once("alone", view, path.key, replay_once)
 
     def environment(self, view: View) -> dict[str, Any]:
         """Describe program, machine and traces."""

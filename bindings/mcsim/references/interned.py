@@ -16,11 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcsim import _core
 from mcsim._core import engine, locality, trace
 from mcsim.base.errors import HostError
 from mcsim.base.limits import memory_limit
 from mcsim.references.workload import ON_DEMAND
 from mcsim.traces.cache import INTERNED, adding, cache_directory, find
+from mcsim.traces.replayed import Rows, read_rows, write_rows
 
 if TYPE_CHECKING:
     from mcsim.references.workload import Workload
@@ -175,6 +177,51 @@ def profiled(
     except HostError as error:
         _log.warning("%s; what was measured is in memory", error)
     return whole
+
+
+def remembered(
+    workload: Workload,
+    view: Mapping[str, Any],
+    cause: Mapping[str, Any],
+    replay: Callable[[], Rows],
+    *,
+    folder: Path | None = None,
+    at_least: int = FEW_ACCESSES,
+) -> Rows:
+    """Return what replays of a workload found, from the cache or by replaying.
+
+    Parameters
+    ----------
+    workload, view
+        As of `Workload.intern`.
+    cause : mapping
+        All else that the rows depend on, in a form of JSON. The build of the core is added.
+    replay : callable
+    folder : Path, optional
+        Folder of the cache; `cache_directory` if absent.
+    at_least : int
+        As of `interned`.
+
+    Raises
+    ------
+    ConfigError
+        As of `cache_limit`.
+    """
+    if not is_many(workload, view, at_least):
+        return replay()
+    cache = folder or cache_directory()
+    build = Path(_core.__file__).stat()
+    more = {"build": [build.st_size, build.st_mtime_ns], "cause": cause}
+    path = cache / INTERNED / name_of(workload, view, "replayed", more)
+    if (found := find(path, read_rows)) is not None:
+        return found
+    rows = replay()
+    try:
+        with adding(cache, path) as temporary:
+            write_rows(Path(temporary), rows)
+    except HostError as error:
+        _log.warning("%s; what was replayed is in memory", error)
+    return rows
 
 
 def is_profile_kept(

@@ -12,6 +12,7 @@ from mcsim._core import engine, locality
 from mcsim.base.units import format_count
 from mcsim.traces.digests import read_note
 from mcsim.traces.metadata import read_metadata
+from mcsim.traces.replayed import read_rows
 from mcsim.traces.store import open_store
 
 INTERNED = "interned"
@@ -80,6 +81,11 @@ def _of_profile(path: Path) -> str:
     return locality.describe_profile(os.fsencode(path))
 
 
+def _of_rows(path: Path) -> str:
+    rows = read_rows(path)
+    return f"replayed, {len(rows)} row{'s' if len(rows) != 1 else ''}"
+
+
 def _named(ending: str) -> re.Pattern[str]:
     return re.compile(rf".+-[0-9a-f]{{16}}\.{ending}")
 
@@ -89,5 +95,6 @@ KINDS = (
     Kind("interned", INTERNED, _named("accesses"), _of_interned, _check_interned),
     Kind("metadata", INTERNED, _named("metadata"), _of_metadata, read_metadata, is_listed=False),
     Kind("profile", INTERNED, _named("profile"), _of_profile, _of_profile),
+    Kind("replayed", INTERNED, _named("replayed"), _of_rows, read_rows),
     Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, read_note, False),
 )

@@ -28,10 +28,7 @@ def hours(folder: Path, count: int = 6) -> list[Path]:
     files = [folder / f"web_{hour}.csv" for hour in range(count)]
     for hour, file in enumerate(files):
         begin = 128166372003061629 + 36 * 10**9 * hour
-        lines = [
-            f"{begin + i},web,0,Read,{rng.integers(999) * 512},512,9"
-            for i in range(500)
-        ]
+        lines = [f"{begin + i},web,0,Read,{rng.integers(999) * 512},512,9" for i in range(500)]
         file.write_text("\n".join(lines) + "\n")
     return files
 
