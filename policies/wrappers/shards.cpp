@@ -39,13 +39,20 @@ ShardedCache::ShardedCache(std::vector<std::unique_ptr<TierCache>> shards, const
     : shards_(std::move(shards)),
       pieces_(shards_.size()),
       first_block_(setup.first_block),
-      salt_(salt) {
+      salt_(salt),
+      has_strays_(setup.capacity < static_cast<Count>(shards_.size())) {
   claim_column(setup);
 }
 
 std::size_t ShardedCache::shard_of(BlockId block) const {
   const std::uint64_t hash = mix64((block - first_block_) ^ salt_) >> 32;
   return hash * shards_.size() >> 32;
+}
+
+std::size_t ShardedCache::home_of(BlockId block) const {
+  const std::size_t shard = shard_of(block);
+  if (!has_strays_ || shards_[shard]->contains(block)) return shard;
+  return shards_[shard]->capacity() == 0 || shards_[0]->contains(block) ? 0 : shard;
 }
 
 absl::Status ShardedCache::replay(const AccessBatch<>& batch) {
@@ -65,7 +72,7 @@ absl::Status ShardedCache::replay_piece(const AccessBatch<>& batch) {
     piece.positions.clear();
   }
   for (std::size_t i = 0; i < batch.blocks.size(); ++i) {
-    Piece& piece = pieces_[shard_of(batch.blocks[i])];
+    Piece& piece = pieces_[home_of(batch.blocks[i])];
     piece.blocks.push_back(batch.blocks[i]);
     if (!batch.ops.empty()) piece.ops.push_back(batch.ops[i]);
     piece.positions.push_back(i);
@@ -83,6 +90,7 @@ absl::Status ShardedCache::replay_piece(const AccessBatch<>& batch) {
 }
 
 void ShardedCache::resize(Count capacity, std::vector<BlockId>& victims) {
+  has_strays_ = has_strays_ || capacity < static_cast<Count>(shards_.size());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     shards_[i]->resize(part_of(capacity, shards_.size(), i), victims);
   }

@@ -14,7 +14,7 @@ namespace mcsim {
 // selects its shard. Blocks left over by the division go to the first shards.
 //
 // The number of shards is halved until each has at least `least` blocks, as in Guava. It stays
-// when the capacity changes; a shard without space refuses its blocks.
+// when the capacity changes. While a shard has no space, the first shard takes its blocks.
 class ShardedCache final : public TierCache {
  public:
   struct Params {
@@ -48,12 +48,11 @@ class ShardedCache final : public TierCache {
   using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   bool admits(const Access<>& a, std::vector<BlockId>& victims) override {
-    TierCache& shard = of(a.block);
-    return shard.capacity() > 0 && (!shard.selective() || shard.admits(a, victims));
+    return of(a.block).admits(a, victims);
   }
-  bool selective() const override { return true; }
+  bool selective() const override { return shards_[0]->selective(); }
   absl::Status failure() const override;
-  bool contains(BlockId block) const override { return shards_[shard_of(block)]->contains(block); }
+  bool contains(BlockId block) const override { return shards_[home_of(block)]->contains(block); }
   Count size() const override;
   Count capacity() const override;
   std::size_t bytes() const override;
@@ -61,6 +60,7 @@ class ShardedCache final : public TierCache {
   absl::Status check() const override;
 
   std::size_t shards() const { return shards_.size(); }
+  // Return the shard that the hash selects.
   std::size_t shard_of(BlockId block) const;
 
  private:
@@ -75,7 +75,9 @@ class ShardedCache final : public TierCache {
   ShardedCache(std::vector<std::unique_ptr<TierCache>> shards, const PolicySetup& setup,
                std::uint64_t salt);
 
-  TierCache& of(BlockId block) { return *shards_[shard_of(block)]; }
+  // Return the shard that holds the block or would insert it.
+  std::size_t home_of(BlockId block) const;
+  TierCache& of(BlockId block) { return *shards_[home_of(block)]; }
   absl::Status replay_piece(const AccessBatch<>& batch);
   CacheCounts sum_of_counts() const;
 
@@ -83,6 +85,7 @@ class ShardedCache final : public TierCache {
   std::vector<Piece> pieces_;  // by shard
   BlockId first_block_;
   std::uint64_t salt_;
+  bool has_strays_;  // whether the first shard may hold blocks of others
 };
 
 }  // namespace mcsim
