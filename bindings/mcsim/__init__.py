@@ -49,6 +49,12 @@ if TYPE_CHECKING:
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
     from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
+    from mcsim.locality.prefix_parts import prefix_partition as prefix_partition
+    from mcsim.locality.prefix_parts import prefix_tiers as prefix_tiers
+    from mcsim.locality.prefix_sharing import prefix_sharing as prefix_sharing
+    from mcsim.locality.prefixes import PrefixCurve as PrefixCurve
+    from mcsim.locality.prefixes import prefix_curve as prefix_curve
+    from mcsim.locality.prefixes import prefix_curves as prefix_curves
     from mcsim.locality.whatif import WhatIf as WhatIf
     from mcsim.locality.whatif import what_if as what_if
     from mcsim.optimizers.optimizer import Solution as Solution
@@ -80,6 +86,8 @@ if TYPE_CHECKING:
     from mcsim.tables.result_table import ResultTable as ResultTable
     from mcsim.traces.cache_counters import cache_counters as cache_counters
     from mcsim.traces.cache_device import cache_device as cache_device
+    from mcsim.traces.chains import ChainTrace as ChainTrace
+    from mcsim.traces.chains import read_chains as read_chains
     from mcsim.traces.trace import Trace as Trace
 
 # Where public names live.
@@ -117,6 +125,9 @@ _HOME = {
         "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
+        "locality.prefix_parts": ("prefix_partition", "prefix_tiers"),
+        "locality.prefix_sharing": ("prefix_sharing",),
+        "locality.prefixes": ("PrefixCurve", "prefix_curve", "prefix_curves"),
         "locality.whatif": ("WhatIf", "what_if"),
         "optimizers": ("Solution", "optimize"),
         "policies.comparison": ("compare",),
@@ -137,6 +148,7 @@ _HOME = {
         "references.objects": ("in_bytes",),
         "traces.cache_counters": ("cache_counters",),
         "traces.cache_device": ("cache_device",),
+        "traces.chains": ("ChainTrace", "read_chains"),
         "traces.trace": ("Trace",),
     }.items()
     for name in names

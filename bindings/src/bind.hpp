@@ -12,6 +12,7 @@ void bind_locality(pybind11::module_& m);
 void bind_optimizers(pybind11::module_& m);
 void bind_partial_curves(pybind11::module_& m);
 void bind_partial_distances(pybind11::module_& m);
+void bind_partial_samples(pybind11::module_& m);
 void bind_policies(pybind11::module_& m);
 void bind_run(pybind11::module_& m);
 void bind_synthetic(pybind11::module_& m);

@@ -8,6 +8,7 @@
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/meter_fields.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/containers/block_table.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
@@ -281,6 +282,19 @@ void bind_distances(py::module_& m) {
       py::arg("ids").noconvert());
 }
 
+// Returns the number of each key, from 0 in order of first appearance.
+void bind_numbers(py::module_& m) {
+  m.def(
+      "number_keys",
+      [](const ConstantColumn<std::uint64_t>& keys) {
+        const std::span<const std::uint64_t> all = span_of(keys);
+        std::vector<std::uint32_t> numbers(all.size());
+        without_gil([&] { BlockTable().number(all, numbers); });
+        return to_array(std::move(numbers));
+      },
+      py::arg("keys").noconvert());
+}
+
 void merge_sketch(HyperLogLog& sketch, const HyperLogLog& other) {
   // A copy, because a thread that waited for one sketch while it used another could wait for ever.
   const HyperLogLog copy = [&] {
@@ -328,6 +342,7 @@ void bind_sketch(py::module_& m) {
 void bind_locality(py::module_& parent) {
   py::module_ m = parent.def_submodule("locality", "Reuse distances, hit curves, profiles.");
   bind_curve(m);
+  bind_numbers(m);
   bind_spec(m);
   bind_characterise(m);
   bind_profile_file(m);

@@ -61,6 +61,7 @@ PartialCurve from_columns(const py::dict& columns, const py::dict& numbers) {
     using T = typename std::decay_t<decltype(column)>::value_type;
     const auto array = columns[name].cast<Column<Element<T>>>();
     column.clear();
+    column.reserve(span_of(array).size());
     for (const Element<T> value : span_of(array)) column.push_back(static_cast<T>(value));
   });
   curve.blocks.resolved.cold = numbers["cold"].cast<Count>();

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   bind_estimators(m);
   bind_partial_curves(m);
   bind_partial_distances(m);
+  bind_partial_samples(m);
   bind_optimizers(m);
   bind_trace(m);
   bind_accesses(m);

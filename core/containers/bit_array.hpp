@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,18 @@ class BitArray {
   bool operator[](std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
   void set(std::size_t i) { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
   void clear(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
+
+  // The first set bit at or after `from`; size() if there is none.
+  std::size_t next_set(std::size_t from) const {
+    if (from >= size_) return size_;
+    std::size_t i = from / 64;
+    std::uint64_t word = words_[i] >> (from % 64) << (from % 64);
+    while (word == 0) {
+      if (++i == words(size_)) return size_;
+      word = words_[i];
+    }
+    return 64 * i + static_cast<std::size_t>(std::countr_zero(word));
+  }
 
   void prefetch(std::size_t i) const { prefetch_line(&words_[i / 64]); }
   void save(ArchiveWriter& to) { to(words_, size_); }

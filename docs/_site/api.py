@@ -18,6 +18,10 @@ GROUPS = {
         "HitRatioCurve",
         "HitRatioCurves",
     ],
+    "KV caches": [
+        *("read_chains", "ChainTrace", "prefix_curve", "prefix_curves", "PrefixCurve"),
+        *("prefix_tiers", "prefix_partition", "prefix_sharing"),
+    ],
     "Caches and policies": [
         "simulate",
         "simulate_lines",

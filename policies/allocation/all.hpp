@@ -7,6 +7,7 @@
 #include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/cloudcache.hpp"
 #include "policies/allocation/dm_cache.hpp"
+#include "policies/allocation/dm_writecache.hpp"
 #include "policies/allocation/dss.hpp"
 #include "policies/allocation/eci_cache.hpp"
 #include "policies/allocation/edt.hpp"
@@ -39,6 +40,6 @@ using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
              ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
-             Steady, DmCache, Bcache, Hindsight, Clairvoyant>;
+             Steady, DmCache, DmWritecache, Bcache, Hindsight, Clairvoyant>;
 
 }  // namespace mcsim

@@ -1,10 +1,11 @@
 #include "policies/hosts/bcache_host.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
+#include "core/base/prefetch.hpp"
 #include "core/engine/hosts/request_context.hpp"
+#include "policies/hosts/kernel_time.hpp"
 
 namespace mcsim {
 namespace {
@@ -84,7 +85,6 @@ BcacheHost::BcacheHost(const BcacheSetup& setup, const Accesses& trace)
       cleaner_(cleaner_of(setup, trace),
                setup.writes == BcacheWrites::kBack ? trace.id_count() : 0),
       streams_({}),
-      begin_(trace.request_count() == 0 ? 0 : trace.request_time[0]),
       counters_(trace.vms.size()) {
   const BcacheGeometry geometry = geometry_of(setup, trace);
   const auto capacity = static_cast<Count>(geometry.buckets * geometry.bucket_blocks());
@@ -112,7 +112,10 @@ void BcacheHost::replay(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> blocks = trace.blocks_of(r);
     if (blocks.empty()) continue;
     const std::size_t ahead = trace.request_begin[r] + kAhead;
-    if (ahead < ids.size()) buckets_.prefetch(ids[ahead]);
+    if (ahead < ids.size()) {
+      buckets_.prefetch(ids[ahead]);
+      if (trace.keeps_addresses) prefetch_line(&trace.block_address[ids[ahead]]);
+    }
     const RequestContext request = context_in(trace, r);
     const bool writes_back = setup_.writes == BcacheWrites::kBack;
     if (writes_back) {
@@ -142,11 +145,7 @@ RequestContext BcacheHost::context_in(const Accesses& trace, std::size_t request
     context.offset = std::uint64_t{first - owners_.first_of(context.vm)} * trace.block_bytes;
     context.bytes = static_cast<std::uint64_t>(context.blocks) * trace.block_bytes;
   }
-  context.time -= begin_;
-  if (setup_.rate > 0) {
-    const double seconds = static_cast<double>(request) / setup_.rate;
-    context.time = static_cast<Nanoseconds>(std::llround(seconds * static_cast<double>(kSecond)));
-  }
+  context.time = since_first_request(trace, request, setup_.rate);
   return context;
 }
 

@@ -89,7 +89,6 @@ class BcacheHost final : public Host {
   SequentialStreams streams_;
   std::vector<BlockId> block_of_;         // by number; empty unless the mode is back
   std::vector<std::uint32_t> number_of_;  // by block
-  Nanoseconds begin_;                     // of the trace
   std::vector<VmCounters> counters_;
   BackendLog* backend_log_ = nullptr;
 };

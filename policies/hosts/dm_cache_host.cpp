@@ -1,7 +1,6 @@
 #include "policies/hosts/dm_cache_host.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <utility>
 
@@ -125,7 +124,6 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
                 setup.policy == DmCachePolicy::kSmq && setup.writes != DmCacheWrites::kPassthrough,
             .cleans_when_idle =
                 Count{trace.block_bytes} * trace.line_blocks <= setup.migration_threshold}),
-      begin_(trace.request_count() == 0 ? 0 : trace.request_time[0]),
       counters_(trace.vms.size()) {
   for (VmCounters& vm : counters_) {
     vm.tiers.push_back({.target = setup.capacity / line_blocks_ * line_blocks_});
@@ -145,7 +143,7 @@ void DmCacheHost::replay(const Accesses& trace, RequestRange range) {
     if (ahead < ids.size()) smq_.prefetch(ids[ahead] / line_blocks_);
     const VmId vm = trace.request_vm[r];
     const Op op = static_cast<Op>(trace.request_op[r]);
-    const Nanoseconds since = since_first(trace, r);
+    const Nanoseconds since = since_first_request(trace, r, setup_.rate);
     bool waited_for_backend = false;
     MissedBlocks missed;
     for (std::size_t i = 0; i < blocks.size();) {
@@ -159,13 +157,6 @@ void DmCacheHost::replay(const Accesses& trace, RequestRange range) {
     count_request(trace, r, missed, counters_[vm]);
     ++counters_[vm].served(op).requests[waited_for_backend ? 1 : 0];
   }
-}
-
-// The time between the first request and this one.
-Nanoseconds DmCacheHost::since_first(const Accesses& trace, std::size_t request) const {
-  if (setup_.rate == 0) return trace.request_time[request] - begin_;
-  const double seconds = static_cast<double>(request) / setup_.rate;
-  return static_cast<Nanoseconds>(std::llround(seconds * static_cast<double>(kSecond)));
 }
 
 // The kernel's time at a request. Most requests are in the jiffy of the one before.

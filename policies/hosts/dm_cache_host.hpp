@@ -93,11 +93,6 @@ class DmCacheHost final : public Host {
   DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geometry geometry);
   static absl::StatusOr<Geometry> geometry_of(const DmCacheSetup& setup, const Accesses& trace);
 
-  static Jiffies jiffies_at(Nanoseconds time, Jiffies hz) {
-    // Whole seconds first, since products of nanoseconds overflow.
-    return time / kSecond * hz + time % kSecond * hz / kSecond;
-  }
-  Nanoseconds since_first(const Accesses& trace, std::size_t request) const;
   Jiffies now(Nanoseconds since_first);
   static bool covers(const Accesses& trace, std::size_t request, std::size_t begin,
                      std::size_t end);
@@ -117,7 +112,6 @@ class DmCacheHost final : public Host {
   std::vector<std::uint32_t> region_of_;  // by line
   Smq smq_;
   std::vector<Replica> replicas_;
-  Nanoseconds begin_;  // of the trace
   // The jiffy of the last request, and the time at which the next one begins.
   Jiffies jiffy_ = 0;
   Nanoseconds jiffy_end_ = 0;

@@ -11,12 +11,10 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
+#include "policies/hosts/kernel_time.hpp"
 #include "policies/hosts/level_queue.hpp"
 
 namespace mcsim {
-
-// Time of the kernel, in ticks of its clock.
-using Jiffies = std::int64_t;
 
 struct SmqSetup {
   std::size_t entries = 1;  // cache blocks
@@ -323,11 +321,7 @@ class Smq {
     sink.cleaned(entries_[slot].line);
   }
 
-  // Timers of a second expire on multiples of the granularity of their level of the timer wheel.
-  Jiffies wake_after(Jiffies now) const {
-    const Jiffies granularity = setup_.hz < 63 ? 1 : setup_.hz < 504 ? 8 : 64;
-    return (now + setup_.hz + granularity) / granularity * granularity;
-  }
+  Jiffies wake_after(Jiffies now) const { return timer_expiry(now, setup_.hz); }
   Jiffies wake_period() const { return wake_after(wake_after(0)) - wake_after(0); }
   // The time after which deadlines are met at the same wakes again, without requests.
   Jiffies cycle() const {

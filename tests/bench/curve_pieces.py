@@ -31,7 +31,8 @@ from out_of_core import workload
 from report import processor, row
 
 from mcsim.base.progress import Reporter
-from mcsim.locality.curve_pieces import ALL, CurvePiece
+from mcsim.locality.curve_parts import ALL
+from mcsim.locality.curve_pieces import CurvePiece
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import Blocks
 from mcsim.sweeps.curve_plan import CurvePlan, planned

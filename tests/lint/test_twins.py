@@ -84,6 +84,10 @@ TWINS = {
         "naive_smq.py", "NaiveSmq", "test_dm_cache.py",
         "test_drawn_requests_hit_as_in_the_twin",
     ),
+    "dm-writecache": (
+        "naive_writecache.py", "NaiveWritecache", "test_dm_writecache.py",
+        "test_drawn_requests_hit_as_in_the_twin",
+    ),
     "bcache": (
         "naive_bcache.py", "NaiveBcache", "test_bcache.py",
         "test_drawn_requests_hit_as_in_the_twin",

@@ -339,6 +339,8 @@ def write_inputs(folder: Path) -> None:
         ",".join(map(str, request)) + "\n" for request in requests
     ]
     (folder / "two.csv").write_text("".join(as_msr))
+    request = '{"timestamp": 0, "input_length": 9, "hash_ids": [1], "tenant": "a"}\n'
+    (folder / "kv.jsonl").write_text(request)
     (folder / "own.csv").write_text("".join(own))
     for name, first in (("nameless.csv", 0), ("nameless-2.csv", 400)):
         rows = [f"{i + first},{at},{size}\n" for i, _, _, at, size in requests]
@@ -374,6 +376,7 @@ _BASES: dict[str, Sequence[str]] = {
     "build-flags": (),
     "distances": ("two.csv", "-q"),
     "describe": ("lru",),
+    "kv": ("kv.jsonl", "-q"),
     "list": (),
     "mix": ("two.csv", "--sizes", "10%", "-q"),
     "mrc": ("two.csv", "-q"),

@@ -139,6 +139,24 @@ def run_dm_cache(job: dict[str, Any]) -> dict[str, Any]:
     return {"created": created, "first": begin, "late": late, "status": status}
 
 
+def run_dm_writecache(job: dict[str, Any]) -> dict[str, Any]:
+    """Return the time of the first request and `dmsetup status`."""
+    load_module("dm-writecache")
+    ssd = make_linear("ssd", "/dev/ram1", job["cache_bytes"] // SECTOR)
+    options = [f"{name} {value}" for name, value in job["options"].items()]
+    create_mapped(
+        "cached",
+        f"0 {job['origin_bytes'] // SECTOR} writecache s /dev/ram0 {ssd} {job['block_bytes']} "
+        + " ".join([str(2 * len(options)), *options]),
+    )
+    created = now()
+    begin = next_second(3_000_000, after=now() + SECOND // 10)
+    late = replay(path_of("cached"), job["requests"], begin)
+    time.sleep(0.05)  # for the write-back that the last request started
+    status = command("dmsetup", "status", "cached")
+    return {"created": created, "first": begin, "late": late, "status": status}
+
+
 def reads_of(disk: str) -> int:
     return int(Path(f"/sys/block/{disk}/stat").read_text().split()[0])
 
@@ -172,7 +190,11 @@ def main() -> None:
         size = max(job["origin_bytes"], job["cache_bytes"]) // 1024
         load_module("brd", parameters=f"rd_nr=3 rd_size={size} max_part=0")
         load_module("dm-mod")
-        runs = {"dm-cache": run_dm_cache, "bcache": run_bcache}
+        runs = {
+            "dm-cache": run_dm_cache,
+            "dm-writecache": run_dm_writecache,
+            "bcache": run_bcache,
+        }
         result = runs[job["system"]](job)
     except Exception as error:
         result = {"error": f"{type(error).__name__}: {error}"}

@@ -1,4 +1,4 @@
-"""Systems `dm-cache` and `bcache` against the kernel of package user-mode-linux, run in real time.
+"""Deployed caches against the kernel of package user-mode-linux, run in real time.
 
 Trusts: counts of the running kernel. Linux 6.1 must agree; other versions report differences.
 """
@@ -15,6 +15,9 @@ import pytest
 from guest import SECOND
 from hosts import tiered
 from machine import outcome
+from writecache_runs import KINDS as WRITECACHE_KINDS
+from writecache_runs import RUNS as WRITECACHE_RUNS
+from writecache_runs import Run as WritecacheRun
 
 from mcsim._core import engine, locality
 
@@ -130,6 +133,36 @@ def test_dm_cache_counts_as_the_kernel(run: Run, tmp_path: Path) -> None:
     moved = [int(result.tiers[kind].sum()) // line for kind in ("evictions", "fills")]
     model = dict(zip(KINDS, [*(int(pair.sum()) for pair in pairs), *moved], strict=True))
     compare(found["version"], counted, model, rel=0)
+
+
+@pytest.mark.parametrize("run", WRITECACHE_RUNS[1:2], ids=[WRITECACHE_RUNS[1].name])
+def test_dm_writecache_counts_as_the_kernel(run: WritecacheRun, tmp_path: Path) -> None:
+    requests = [
+        [time, PAGE * block, PAGE * length, int(write)]
+        for time, block, write, length in run.requests()
+    ]
+    job = {
+        "system": "dm-writecache",
+        "origin_bytes": ORIGIN,
+        "cache_bytes": run.mib << 20,
+        "block_bytes": PAGE,
+        "options": dict(run.options),
+        "requests": requests,
+    }
+    found = outcome(job, tmp_path)
+    _, blocks, free, _, *counts = map(int, found["status"].split()[3:])
+    counted = dict(zip(WRITECACHE_KINDS, [free, *counts], strict=False))
+    times = {"created": found["created"], "phase": found["first"] - found["created"]}
+    params = {**run.system(), **times}
+    result = replayed("dm-writecache", requests, run.mib << 20, 1, **params)
+    writes = np.array(requests)[:, 3].astype(bool)
+    of, tiers = result.vms, result.tiers
+    model = {
+        "read hits": int(tiers["hits"][~writes].sum()),
+        "writes around": int(of["backend_writes"].sum() - of["write_backs"].sum()),
+        "free": blocks - int(tiers["occupancy"][-1].sum()),
+    }
+    compare(found["version"], {kind: counted[kind] for kind in model}, model, rel=0)
 
 
 BCACHE_RUNS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

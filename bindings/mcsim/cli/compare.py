@@ -94,6 +94,9 @@ def compare(
     block can beat it. No policy at all can beat opt(refuse=true). With --against, table and picture
     have the differences of hit ratios.
 
+    Deployed caches, such as dm-cache(block_kib=64), replay the requests at each size. Their units
+    of space are below the table.
+
     A policy in Python is `module:Class`, of the working directory with --allow-code.
 
     With --each, every TRACE has caches of its own, and shares such as 1% are of its own blocks. The
@@ -104,7 +107,8 @@ def compare(
     replayed in one pass over the trace.
 
     With --against real, TRACE has the events of a dm-cache or bcache device, and FILEs those of its
-    origin and its cache, as for mcsim trace cache-device. Or real(before=FILE,after=FILE) has its
+    origin and its cache, as for mcsim trace cache-device. A deployed cache among the policies is a
+    model of the real one. Or real(before=FILE,after=FILE) has its
     counters, as for mcsim trace counters.
 
     The data of --json, --csv and -o have the hit ratios of blocks, of requests and of bytes.
@@ -134,7 +138,9 @@ def compare(
 
         raise ConfigError("--dry-run: only with --each")
     if against is not None and against.partition("(")[0].strip() == REAL:
-        report: PolicyReport = _against_real(source, policies, sizes, memory, against, by, code)
+        from mcsim.cli.compare_real import against_real
+
+        report: PolicyReport = against_real(source, policies, sizes, memory, against, by, code)
     else:
         report = _report(source, policies, sizes, memory, against, code)
         report.unit = by or "blocks"
@@ -143,46 +149,6 @@ def compare(
 
 REAL = "real"
 """The baseline that is a real cache."""
-
-
-def _against_real(
-    source: Source,
-    policies: str,
-    sizes: str,
-    memory: str | None,
-    against: str,
-    by: HitUnit | None,
-    code: Permission,
-) -> _GainsOnReal:
-    """Replay the requests of a cache device, and compare with what it did."""
-    from mcsim.base.errors import ConfigError, mistakes_in
-    from mcsim.base.specs import parse_spec
-    from mcsim.cli.reading import in_words_of_the_shell
-    from mcsim.policies.comparison import real_ratio_of
-    from mcsim.references.blocks import Blocks
-    from mcsim.traces.cache_counters import cache_counters
-    from mcsim.traces.cache_device import cache_device, real_hit_ratio
-    from mcsim.traces.find import files_of
-
-    _, files = parse_spec(against, "baseline", [REAL])
-    has_counters = set(files) == {"before", "after"}
-    if not has_counters and (unknown := sorted(set(files) - {"origin", "cache"})):
-        raise ConfigError(
-            f"--against: {REAL} has origin and cache, or before and after, not {unknown[0]}"
-        )
-    if len(source.files) > 1:
-        raise ConfigError("--against real: one TRACE, the events of the cache device")
-    found_files = files_of([source.files[0]], source.reading["trace_dirs"])
-    device = found_files[0] if len(found_files) == 1 else source.files[0]
-    with mistakes_in("--against"):
-        found = cache_counters(**files) if has_counters else cache_device(device, **files)
-    unit: HitUnit = by or "requests"
-    with in_words_of_the_shell({"against: ": "--against real: ", "by: ": "--by: "}):
-        real_hit_ratio(found, source.ops, unit)  # checked before the work begins
-        report = _GainsOnReal.simulated(source, policies, sizes, memory, code=code)
-        assert isinstance(report.blocks, Blocks)
-        report.unit, report.real = unit, real_ratio_of(report.blocks, found, unit)
-    return report
 
 
 def _report(
@@ -195,18 +161,18 @@ def _report(
 ) -> PolicyReport:
     """Replay the merged traces."""
     if against is None:
-        return _Comparison.simulated(source, policies, sizes, memory, code=code)
+        return Comparison.simulated(source, policies, sizes, memory, code=code)
     from mcsim.base.errors import mistakes_in
     from mcsim.policies.specs import policies_given
 
     with mistakes_in("--against"):
         (baseline,) = map(str, policies_given([against], sizes=True))
-    report = _Gains.simulated(source, with_policy(policies, baseline), sizes, memory, code=code)
+    report = Gains.simulated(source, with_policy(policies, baseline), sizes, memory, code=code)
     report.baseline = baseline
     return report
 
 
-class _Comparison(PolicyReport):
+class Comparison(PolicyReport):
     """A row a policy."""
 
     suffix = "-policies"
@@ -226,6 +192,7 @@ class _Comparison(PolicyReport):
         }
 
     def answer(self) -> str:
+        """Name the policies with most hits, and at how many sizes."""
         best = self.best()
         wins: dict[str, int] = {}
         for row, ratio in zip(self.rows, self.ratios(self.rows).tolist(), strict=True):
@@ -258,8 +225,14 @@ class _Comparison(PolicyReport):
             cells.append([policy, *ratios, f"{rate:.1f}", int(rows.bytes.max())])
         last = [column("M accesses/s"), column("state", "bytes")]
         what = "state: memory of the largest cache, or of the one pass"
-        notes = [f"hit ratio{self.of_unit}, %; {what}"]
+        notes = [f"hit ratio{self.of_unit}, %; {what}", *self.units()]
         return ResultTable.of_rows([*self.by_size(), *last], cells, notes=notes)
+
+    def units(self) -> list[str]:
+        """Return the units of deployed caches."""
+        from mcsim.policies.deployed_caches import unit_notes
+
+        return unit_notes(self.policies)
 
     def by_size(self) -> list[Column]:
         """Return the column of policies, and one for each size."""
@@ -269,6 +242,7 @@ class _Comparison(PolicyReport):
 
     @property
     def of_unit(self) -> str:
+        """Words for a unit that is not the default."""
         return "" if self.unit == "blocks" else f" of {self.unit}"
 
 
@@ -282,7 +256,7 @@ def with_policy(policies: str, one: str) -> str:
     return policies if one in map(str, policies_given(known, sizes=True)) else f"{one},{policies}"
 
 
-class _Gains(_Comparison):
+class Gains(Comparison):
     """A row a policy, with what it gains on one of them at each size."""
 
     suffix = "-policies-gains"
@@ -294,11 +268,13 @@ class _Gains(_Comparison):
         gains: list[float] = (self.ratios(self.of(policy)) - self.own()).tolist()
         return gains
 
+    def others(self) -> list[str]:
+        """Return the policies that gain or lose."""
+        return [name for name in self.policies if name != self.baseline and not has_foresight(name)]
+
     def answer(self) -> str:
         """Name the largest gain and loss, and count policies that gain or lose at all sizes."""
-        others = [
-            name for name in self.policies if name != self.baseline and not has_foresight(name)
-        ]
+        others = self.others()
         if not others:
             return f"No policy to compare with `{self.baseline}`."
         gains = {name: self.gains(name) for name in others}
@@ -335,7 +311,10 @@ class _Gains(_Comparison):
         others = [name for name in self.policies if name != self.baseline]
         gains = [[name, *(f"{100 * gain:+.2f}" for gain in self.gains(name))] for name in others]
         what = "hit ratio" + self.of_unit
-        notes = [f"{self.baseline}: {what}, %; others: difference from it in points"]
+        notes = [
+            f"{self.baseline}: {what}, %; others: difference from it in points",
+            *self.units(),
+        ]
         rows = [[self.baseline, *own], *gains]
         styles: list[RowStyle] = ["total" if i == 0 else "" for i in range(len(rows))]
         return ResultTable.of_rows(self.by_size(), rows, notes=notes, styles=styles)
@@ -360,19 +339,3 @@ class _Gains(_Comparison):
             bound=bound_among(gains),
             against=self.baseline,
         )
-
-
-class _GainsOnReal(_Gains):
-    """A row a policy, with its gain on a real cache of unknown size."""
-
-    baseline = REAL
-    real: float
-    """Its hit ratio."""
-
-    def own(self) -> list[float]:
-        """Return the hit ratio, once for each size."""
-        return [self.real] * len(self.capacities)
-
-    def whole(self) -> Any:
-        """Return the rows with the hit ratio."""
-        return super().whole() | {"real": self.real}

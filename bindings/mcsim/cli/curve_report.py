@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcsim.cli.options import sizes_given
 from mcsim.cli.policy_report import PolicyReport
-from mcsim.cli.stream import StreamReport, sizes_given
+from mcsim.cli.stream import StreamReport
 from mcsim.tables.column import Column, column, percent
 from mcsim.tables.result_table import ResultTable
 
@@ -302,6 +303,15 @@ class PerInterval(PerVm):
         )
         begins = [k * self.length / unit for k in self.places]
         return over_intervals(self.named(), begins, f"Since the first request ({name})")
+
+
+def interval_label(number: int, length: int) -> str:
+    """Write the begin of an interval in the largest unit of its length: `180min`."""
+    from mcsim.base.units import format_duration
+
+    text = format_duration(length)
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return f"{number * int(digits)}{text.removeprefix(digits)}"
 
 
 class Compared(Curves):

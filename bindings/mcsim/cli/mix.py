@@ -10,7 +10,14 @@ import click
 from mcsim.base.units import format_size
 from mcsim.cli.help import Sectioned
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
+from mcsim.cli.sharing import (
+    cache_of,
+    deployed_read,
+    notes_on,
+    shared_source,
+    sharing_options,
+    sharing_read,
+)
 from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, Line
 from mcsim.tables.column import column
@@ -52,6 +59,7 @@ def mix(
     ops: Any,
     vms: str | None,
     order: Order,
+    deployed: str | None,
     output: Output,
     form: Form,
     **reading: Any,
@@ -65,18 +73,26 @@ def mix(
     All results are exact without a replay. The parts follow from the hit ratio curves of the VMs,
     by dynamic programming. The shared cache follows from the curve of all references.
 
+    With --deployed, the shared cache and those of the VMs are deployed caches, replayed at 25 sizes
+    and at --sizes. The best parts are then among these sizes.
+
     \b
     mcsim mix web_*.csv.gz
     mcsim mix web_*.csv.gz --sizes 1MiB,4MiB,16MiB --ops all
     mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 'log(5%, 80%, 5)'
     """  # noqa: D301
     from mcsim.base.sizes import sizes_in
-    from mcsim.cli.stream import sizes_given
+    from mcsim.cli.options import sizes_given
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading, sizes)
     sizes_given(sizes, 1, 1)  # sizes are validated before the work begins
-    found = mix_of(sharing_read(source, order), sizes_in(sizes), units=units)
+    if deployed is None:
+        sharing = sharing_read(source, order)
+    else:
+        of_deployed = deployed_read(source, order, deployed)
+        sharing = of_deployed.with_sizes(of_deployed.sizes("--sizes", sizes_in(sizes)))
+    found = mix_of(sharing, sizes_in(sizes), units=units)
     _Answer(source, found).show(form, output)
 
 
@@ -90,14 +106,15 @@ class _Answer(Report):
     suffix = "-mix"
 
     def heading(self) -> str:
-        return self.source.heading(self.found.sharing, "LRU")
+        return self.source.heading(self.found.sharing, cache_of(self.found.sharing))
 
     def lines(self) -> list[Line]:
         """Return the summary, the table by size, and the best parts."""
         alone = len(self.found.sharing.vms) == 1
         answer = "One VM has the whole cache: there is nothing to divide."
         parts: tuple[Line, ...] = () if alone else ("best parts, % of the cache:", self._parts())
-        return [answer if alone else self.found.answer, self.heading(), self._sizes(), *parts]
+        first = [answer if alone else self.found.answer, self.heading()]
+        return [*first, *notes_on(self.found.sharing), self._sizes(), *parts]
 
     def _sizes(self) -> ResultTable:
         unit = self.found.sharing.capacity_unit

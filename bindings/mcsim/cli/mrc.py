@@ -17,11 +17,12 @@ from mcsim.cli.curve_report import (
     Curves,
     PerInterval,
     PerVm,
+    interval_label,
     ratio_texts,
 )
 from mcsim.cli.help import Sectioned
-from mcsim.cli.mrc_pieces import PieceOptions, in_pieces, pieces_options
-from mcsim.cli.options import code_options, plugin_option, reporter_asked
+from mcsim.cli.mrc_pieces import CurveOptions, PieceOptions, in_pieces, pieces_options
+from mcsim.cli.options import code_options, plugin_option, reporter_asked, sizes_given
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
 from mcsim.cli.stream import (
@@ -30,7 +31,6 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    sizes_given,
     warm_up_option,
 )
 from mcsim.cli.terminal import Form
@@ -132,8 +132,8 @@ def mrc(
     is exact at sizes that hold the largest object, if no object changes its size or is deleted;
     other sizes are replayed.
 
-    With --shard and --merge, or --dask, the exact curve is computed in pieces: ranges of the files,
-    or of the requests of a file. The files follow one another in time.
+    With --shard and --merge, or --dask, curves are computed in pieces, exactly or by shards-rate:
+    ranges of the files, or of the requests of a file. The files follow one another in time.
 
     \b
     mcsim mrc web_0.csv.gz
@@ -149,7 +149,7 @@ def mrc(
     modes = {
         "--per-vm": per_vm and not pieces.mode,
         "--each": each,
-        "--interval": interval,
+        "--interval": interval and not pieces.mode,
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
@@ -160,7 +160,7 @@ def mrc(
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     if pieces.mode:
-        if report := in_pieces(source, pieces, per_vm=per_vm):
+        if report := in_pieces(source, pieces, CurveOptions(estimator, per_vm, interval)):
             report.show(form, output)
         return
     if policies:
@@ -235,12 +235,11 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     if length == 0:
         raise ConfigError("--interval: must be positive")
 
-    count, unit = _in_one_unit(length)
     begins: list[int] = []
 
     def label_of(begin: int) -> str:
         begins.append(begin // length)
-        return f"{begin:,}" if by_reference else f"{begin // length * count}{unit}"
+        return f"{begin:,}" if by_reference else interval_label(begin // length, length)
 
     def intervals_of(of: Blocks) -> list[Blocks]:
         intervals = of.by_interval(interval, label_of)
@@ -282,20 +281,13 @@ def _by_policy(
     return ByPolicy.simulated(source, policies, sizes, memory, small, code=code)
 
 
-def _in_one_unit(length: int) -> tuple[int, str]:
-    """Write a length of time as a whole number of the largest unit: 90, `min`."""
-    from mcsim.base.units import format_duration
-
-    text = format_duration(length)
-    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-    return int(digits), text.removeprefix(digits)
-
-
 def curves_of_each(source: Source, estimator: EstimatorSpec, sizes: str | None) -> PerTrace:
     """Read the traces, one after the other, and make the curve of each."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import sizes_in, steps_in
+    from mcsim.references.block_keys import SAMPLED_BY_KEY
 
+    source.addresses = estimator.name in SAMPLED_BY_KEY
     given: dict[str, int | str] = {}
     with mistakes_in("--sizes"):
         for text in sizes_in(sizes) if sizes else ():

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from mcsim.cli.curve_report import SHARED, Curves, PerVm
-from mcsim.cli.options import Command, folder_to_write, reporter_asked, with_options
-from mcsim.cli.stream import Source
+from mcsim.cli.curve_report import SHARED, Curves, PerInterval, PerVm
+from mcsim.cli.options import Command, check_only, folder_to_write, reporter_asked, with_options
+from mcsim.cli.stream import Source, estimator_given
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
+    from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.curve_pieces import CurvePiece
     from mcsim.sweeps.curve_plan import CurvePlan
     from mcsim.traces.batches import Kind
 
 _OF_PLAN = {
-    *("files", "block_size", "ops", "vms", "per_vm", "trace_dirs", "format", "options"),
+    *("files", "block_size", "ops", "vms", "per_vm", "interval", "estimator", "seed"),
+    *("trace_dirs", "format", "options"),
     *("mapping", "vm_name", "on_bad_line", "on_unsorted", "max_skipped", "cache_dir", "pieces"),
 }
 _OF_OUTPUT = {"files", "sizes", "form", "output", "folder", "formats", "style", "linear"}
@@ -105,9 +107,22 @@ class MergedStream:
         return self.count
 
 
-def in_pieces(source: Source, options: PieceOptions, *, per_vm: bool) -> Curves | None:
+@dataclass(frozen=True)
+class CurveOptions:
+    """The options of `mcsim mrc` that pieces have."""
+
+    estimator: str
+    per_vm: bool
+    interval: str | None
+
+
+def in_pieces(source: Source, options: PieceOptions, curve: CurveOptions) -> Curves | None:
     """Compute a piece, or the report on a curve of pieces."""
-    _check_options(options.mode)
+    from mcsim.base.errors import ConfigError
+
+    check_only(options.mode, _ALLOWED[options.mode])
+    if curve.per_vm and curve.interval:
+        raise ConfigError("--per-vm and --interval: one at a time")
     reporter = reporter_asked()
     if options.merge:
         from mcsim.sweeps.curves import merge_files
@@ -116,7 +131,7 @@ def in_pieces(source: Source, options: PieceOptions, *, per_vm: bool) -> Curves 
             whole = merge_files([Path(file) for file in source.files], reporter)
             return _report(whole, source.sizes)
     if options.shard:
-        _compute_shard(source, options.shard, options.folder, reporter, per_vm=per_vm)
+        _compute_shard(source, options.shard, options.folder, reporter, curve)
         return None
     from mcsim.sweeps.curve_plan import pieces_for
     from mcsim.sweeps.curves import run_by
@@ -125,37 +140,26 @@ def in_pieces(source: Source, options: PieceOptions, *, per_vm: bool) -> Curves 
     assert options.scheduler is not None
     with dask_executor(options.scheduler) as (executor, workers), reporter.live():
         count = pieces_for(_files(source), workers)
-        plan = _plan(source, count, options.folder, per_vm=per_vm)
+        plan = _plan(source, count, options.folder, curve)
         return _report(run_by(plan, executor, reporter), source.sizes, source)
 
 
 def _compute_shard(
-    source: Source, shard: str, folder: str, reporter: Reporter, *, per_vm: bool
+    source: Source, shard: str, folder: str, reporter: Reporter, curve: CurveOptions
 ) -> None:
     """Compute a piece unless it is there, and print the name of its file."""
     from mcsim.base.errors import mistakes_in
+    from mcsim.sweeps.curve_contents import Contents
     from mcsim.sweeps.curves import CurveTask, run_task
     from mcsim.sweeps.selection import shard_given
 
     with mistakes_in("--shard"):
         index, count = shard_given(shard)
-    task = CurveTask(_plan(source, count, folder, per_vm=per_vm), index, index + 1)
-    is_there = task.path.is_file()
+    task = CurveTask(_plan(source, count, folder, curve), index, index + 1)
+    is_there = Contents(task.plan).is_current(task.path)
     with reporter.live():
         run_task(task, reporter)
     click.echo(f"{task.path}{' was there already' if is_there else ''}")
-
-
-def _check_options(mode: str) -> None:
-    """Raise ConfigError for options that have no meaning in pieces."""
-    from mcsim.base.errors import ConfigError
-
-    context = click.get_current_context()
-    for param in context.command.params:
-        given = context.get_parameter_source(param.name or "")
-        is_default = given in (None, click.core.ParameterSource.DEFAULT)
-        if not is_default and param.name not in _ALLOWED[mode]:
-            raise ConfigError(f"{mode} and {param.opts[-1]}: not together")
 
 
 def _files(source: Source) -> list[Path]:
@@ -164,7 +168,7 @@ def _files(source: Source) -> list[Path]:
     return files_of(list(source.files), source.reading["trace_dirs"])
 
 
-def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan:
+def _plan(source: Source, count: int, pieces: str, curve: CurveOptions) -> CurvePlan:
     from mcsim.base.inputs import resolved
     from mcsim.cli.reading import params_given
     from mcsim.sweeps.curve_plan import CurvePlan, planned
@@ -187,11 +191,14 @@ def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan
             source.ops,
             source.block_bytes,
             source.vms,
-            per_vm,
+            curve.per_vm,
             reading.checked(),
             given["vm_name"],
             count,
             resolved(pieces),
+            str(estimator_given(curve.estimator)),
+            source.seed,
+            curve.interval,
         )
     )
 
@@ -199,7 +206,7 @@ def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan
 def _report(whole: CurvePiece, sizes: str | None, source: Source | None = None) -> Curves:
     """Return the report on merged pieces, as `mrc` of the whole traces makes it."""
     from mcsim.base.errors import NoReferencesError
-    from mcsim.locality.curve_pieces import ALL
+    from mcsim.locality.curve_parts import ALL
     from mcsim.locality.measure import Measured
 
     facts = whole.facts
@@ -224,9 +231,49 @@ def _report(whole: CurvePiece, sizes: str | None, source: Source | None = None) 
     stream = MergedStream(
         facts["kind"], int(together.distinct or 0), unit, whole.vms, together.accesses
     )
-    if not facts["per_vm"]:
-        return Curves(of, stream, "exact", [Measured(of.name, together, 0, 0)], sizes)
+    if facts["by"] == "interval":
+        return _by_interval(of, stream, curves, facts, sizes)
+    if facts["by"] == "":
+        return Curves(of, stream, facts["estimator"], [Measured(of.name, together, 0, 0)], sizes)
     measured = [Measured(vm, curves[vm], 0, 0) for vm in whole.vms if vm in curves]
     if len(whole.vms) > 1:
         measured.append(Measured(SHARED, together, 0, 0))
-    return PerVm(of, stream, "exact", measured, sizes)
+    return PerVm(of, stream, facts["estimator"], measured, sizes)
+
+
+def _by_interval(
+    of: Source,
+    stream: MergedStream,
+    curves: dict[str, HitRatioCurve],
+    facts: dict[str, Any],
+    sizes: str | None,
+) -> PerInterval:
+    """Return the report on intervals, with a row for adjacent ones without requests."""
+    from mcsim.cli.curve_report import interval_label
+    from mcsim.locality.measure import Measured, parse_estimator
+
+    length = facts["length"]
+    by_number = {int(label): curve for label, curve in curves.items()}
+    count = max(by_number) + 1
+    places = sorted(by_number.keys() | {k + 1 for k in by_number if k + 1 < count})
+    spec = parse_estimator(facts["estimator"])
+    empty = spec.make(seed=1, threads=1, block_bytes=stream.capacity_unit).curve()
+    first_empty = next((k for k in places if k not in by_number or not by_number[k].accesses), None)
+    has_lengths = any(curve.requests is not None for curve in by_number.values())
+    if has_lengths and first_empty not in by_number:
+        # As `measure` makes the curve of all intervals without references from the first one.
+        empty = replace(empty, requests=0, request_hits=empty.hits)
+    measured = []
+    for k in places:
+        curve = by_number.get(k, empty)
+        label = interval_label(k, length)
+        measured.append(Measured(label, curve if curve.accesses else empty, 0, 0))
+    return PerInterval(
+        of,
+        stream,
+        facts["estimator"],
+        measured,
+        sizes,
+        length=length,
+        places=[*places, count],
+    )

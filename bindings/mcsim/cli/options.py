@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -352,3 +352,30 @@ def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str
     for library in libraries:
         with mistakes_in("--plugin"):
             load_policies(library)
+
+
+def sizes_given(text: str, unique: int, block_bytes: int | None) -> list[int]:
+    """Read `--sizes`: capacities in blocks, in their order and each once."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.base.sizes import parse_capacities, sizes_in
+
+    with mistakes_in("--sizes"):
+        return sorted(
+            {
+                capacity
+                for size in sizes_in(text)
+                for capacity in parse_capacities(size, unique, block_bytes)
+            }
+        )
+
+
+def check_only(what: str, allowed: Collection[str]) -> None:
+    """Raise ConfigError for an option that was given, and that `what` does not use."""
+    from mcsim.base.errors import ConfigError
+
+    context = click.get_current_context()
+    for param in context.command.params:
+        given = context.get_parameter_source(param.name or "")
+        is_default = given in (None, click.core.ParameterSource.DEFAULT)
+        if not is_default and param.name not in allowed:
+            raise ConfigError(f"{what} and {param.opts[-1]}: not together")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from mcsim.cli.options import Command, reporter_asked, with_options
-from mcsim.cli.stream import Source, StreamReport, sizes_given
+from mcsim.cli.options import Command, reporter_asked, sizes_given, with_options
+from mcsim.cli.stream import Source, StreamReport
 from mcsim.policies import bound_among
 
 if TYPE_CHECKING:

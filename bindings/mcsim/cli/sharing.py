@@ -14,6 +14,7 @@ from mcsim.cli.stream import Source, references_options
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.locality.sharing import Order, Sharing
+    from mcsim.policies.deployed_sharing import DeployedSharing
     from mcsim.traces.trace import Trace
 
 
@@ -27,7 +28,12 @@ def sharing_options(command: Command) -> Command:
         help="How references of VMs follow each other: by their times, or each VM's spread evenly "
         "over one length, for traces of different years or without a clock.",
     )
-    return with_options(command, [references_options, order, reading_options])
+    deployed = click.option(
+        "--deployed",
+        metavar="NAME[(PARAM=VALUE,...)]",
+        help="A deployed cache in place of LRU, such as dm-cache(block_kib=64), by replays.",
+    )
+    return with_options(command, [references_options, order, deployed, reading_options])
 
 
 def shared_source(
@@ -42,6 +48,33 @@ def shared_source(
     source = Source(files, block_size, ops, vms, 1, 1, reading, sizes=sizes)
     source.block_bytes  # noqa: B018
     return source
+
+
+def deployed_read(source: Source, order: Order, deployed: str) -> DeployedSharing:
+    """Read the traces of VMs that share a deployed cache."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.policies.deployed_caches import deployed_given
+    from mcsim.policies.deployed_sharing import DeployedSharing
+
+    if order != "time":
+        raise ConfigError("--order rates: not with --deployed, which replays requests by time")
+    with mistakes_in("--deployed"):
+        spec = deployed_given(deployed)
+    reporter = reporter_asked()
+    with reporter.live(), mistakes_in("--deployed"):
+        return DeployedSharing.of(source.split(source.open(reporter), reporter), spec)
+
+
+def cache_of(sharing: Sharing) -> str:
+    """Return the name of the cache that the VMs share."""
+    from mcsim.policies.deployed_sharing import DeployedSharing
+
+    return str(sharing.spec) if isinstance(sharing, DeployedSharing) else "LRU"
+
+
+def notes_on(sharing: Sharing) -> list[str]:
+    """Return the notes on curves that come from replays."""
+    return [] if cache_of(sharing) == "LRU" else [sharing.together.note]
 
 
 def sharing_read(source: Source, order: Order) -> Sharing:

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     type=click.Choice(["through", "back", "around"]),
     help="Write mode (through, back or around), where --ops includes writes.  [default: through]",
 )
+@click.option(
+    "--deployed",
+    metavar="NAME[(PARAM=VALUE,...)]",
+    help="A deployed cache in place of LRU, such as dm-cache(block_kib=64): replayed at 25 sizes.",
+)
 @click.option("--in-bytes", "by_bytes", is_flag=True, help="Of objects: a size in bytes.")
 @estimator_option
 @curve_options
@@ -55,6 +60,7 @@ def size(
     backend: str,
     devices: tuple[str, ...],
     writes: WriteMode | None,
+    deployed: str | None,
     by_bytes: bool,
     estimator: str,
     block_size: str,
@@ -74,12 +80,16 @@ def size(
     device's. The table also has the knees of the curve: sizes above which more space is worth much
     less.
 
+    With --deployed, the size is that of a deployed cache, by replays. It is the smallest of the
+    replayed sizes that reaches a hit ratio.
+
     Exit code 2 means that no cache is large enough; the message has the best possible value.
 
     \b
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
+    mcsim size web_0.csv.gz --target-hit-ratio 5% --ops all --deployed 'dm-cache(block_kib=64)'
     mcsim size cdn.csv --target-hit-ratio 80% --in-bytes
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
@@ -90,18 +100,19 @@ def size(
     target = _target(target_hit_ratio, target_latency)
     spec = estimator_given(estimator)
     around = ops != "reads" and latency.writes == "around"
-    counts_reads = ops == "reads" or around or spec.name == "exact"
-    if target.latency_ns is not None and not counts_reads:
-        raise ConfigError(
-            f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
-            "--estimator exact, --ops reads or --writes around"
-        )
+    _check_reads(target, spec, counts_reads=ops == "reads" or around or spec.name == "exact")
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
+    if deployed is None:
+        blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
+    else:
+        has_more = by_bytes or writes is not None or str(spec) != "exact"
+        blocks, curve = _replayed(source, deployed, target, has_more=has_more)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
-    answer = _Answer(curve, target, latency, ops, len(blocks.discards) > 0)
-    heading = source.heading(blocks, str(spec))
+    answer = _Answer(
+        curve, target, latency, ops, len(blocks.discards) > 0, is_replayed=deployed is not None
+    )
+    heading = source.heading(blocks, str(spec) if deployed is None else curve.estimator)
     print_result(
         form,
         *answer.lines(heading),
@@ -111,6 +122,17 @@ def size(
     if answer.blocks is None:
         option = "--target-hit-ratio" if target.latency_ns is None else "--target-latency"
         raise ConfigError(f"{option}: {answer.refusal()}")
+
+
+def _check_reads(target: _Target, spec: EstimatorSpec, *, counts_reads: bool) -> None:
+    """Check that the hits of reads are known where a latency needs them."""
+    from mcsim.base.errors import ConfigError
+
+    if target.latency_ns is not None and not counts_reads:
+        raise ConfigError(
+            f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
+            "--estimator exact, --ops reads or --writes around"
+        )
 
 
 def _curve_with_reads(
@@ -133,6 +155,27 @@ def _curve_with_reads(
     if source.ops != "reads" and spec.name == "exact":
         return blocks, with_reads(measured.curve, reuse_distances(blocks), blocks.ops == 0)
     return blocks, measured.curve
+
+
+def _replayed(
+    source: Source, deployed: str, target: _Target, *, has_more: bool
+) -> tuple[Blocks, HitRatioCurve]:
+    """Replay a deployed cache at several sizes; `has_more`: options do not fit it."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.cli.options import reporter_asked
+    from mcsim.policies.deployed_caches import deployed_given, replayed_curve
+
+    if target.latency_ns is not None:
+        raise ConfigError("--target-latency: not with --deployed; experiments have its latency")
+    if has_more:
+        raise ConfigError("--deployed: without --estimator, --in-bytes and --writes")
+    with mistakes_in("--deployed"):
+        spec = deployed_given(deployed)
+    reporter = reporter_asked()
+    with reporter.live():
+        blocks = source.read(reporter)
+        with reporter.stage("replay"), mistakes_in("--deployed"):
+            return blocks, replayed_curve(blocks, spec, threads=source.threads)
 
 
 def _latency(tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode) -> CacheLatency:
@@ -179,6 +222,8 @@ class _Answer:
     latency: CacheLatency
     ops: Ops
     has_discards: bool
+    is_replayed: bool = False
+    """Whether the cache is a deployed one."""
 
     @property
     def blocks(self) -> int | None:
@@ -188,8 +233,13 @@ class _Answer:
 
     @property
     def is_of_objects(self) -> bool:
-        """Whether devices, which read and write blocks, have no latency of an access."""
+        """Whether capacities have no blocks of a device."""
         return self.curve.block_bytes in (None, 1)
+
+    @property
+    def has_latency(self) -> bool:
+        """Whether the hits of the curve determine the latency of an access."""
+        return not (self.is_of_objects or self.is_replayed)
 
     @property
     def range(self) -> tuple[int | None, int | None] | None:
@@ -210,7 +260,7 @@ class _Answer:
 
         None if hits of reads are not known, or of objects.
         """
-        if self.is_of_objects:
+        if not self.has_latency:
             return None
         if self.ops != "reads" and self.curve.reads is None:
             return None
@@ -244,6 +294,8 @@ class _Answer:
             others += ", or of discarded blocks"
         if self.ops != "reads" and self.latency.writes == "around":
             others = "writes, first ones, or of blocks that were written or discarded"
+        if self.is_replayed:
+            return f"no replayed size reaches {self.target.text}: the best is {reached}, at {at}"
         return (
             f"no cache reaches {self.target.text}: the best is {reached}, at {at}; the other "
             f"accesses are {others}"
@@ -299,13 +351,14 @@ class _Answer:
         devices = f"; latency of {self.latency.tier.name} before {self.latency.backend.name}"
         if self.ops != "reads":
             devices += f", writes {self.latency.writes}"
-        if self.is_of_objects:
+        if not self.has_latency:
             devices = ""
         return [*lines, f"{heading}{devices}", *notes, self.table()]
 
     def _marked(self) -> dict[int, str]:
         marked = {knee.capacity: "knee" for knee in self.curve.knees()}
-        marked.setdefault(self.curve.saturation, "all there is to hit")
+        last = "the most hits" if self.is_replayed else "all there is to hit"
+        marked.setdefault(self.curve.saturation, last)
         if self.blocks is not None:
             marked[self.blocks] = "the target"
         return marked

@@ -87,6 +87,8 @@ class Source:
     warm_up: str | None = None
     sizes: str | None = None
     """Sizes of caches; if one is in bytes, all capacities of objects are."""
+    addresses: bool = False
+    """Whether an estimator needs the addresses of blocks."""
     seconds: dict[str, float] = field(default_factory=dict)  # by stage
 
     def read(self, reporter: Reporter, *, requests: bool = False) -> Blocks:
@@ -95,8 +97,9 @@ class Source:
 
         self.seconds = reporter.seconds
         is_one = len(self.files) == 1 and not (requests or self.vms or self.warm_up)
-        view = View(self.block_bytes, self.ops) if is_one and self.ops != "writes" else None
-        return self.split(self.open(reporter, view), reporter)
+        view = View(self.block_bytes, self.ops, addresses=self.addresses)
+        is_streamed = is_one and self.ops != "writes"
+        return self.split(self.open(reporter, view if is_streamed else None), reporter)
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
@@ -111,7 +114,13 @@ class Source:
         with reporter.stage("intern", total=requests, unit="requests") as stage:
             vms = None if self.vms is None else self.named(traces)
             blocks = Blocks.of(
-                traces, self.ops, self.block_bytes, vms, warm_up=warm_up, progress=stage.update
+                traces,
+                self.ops,
+                self.block_bytes,
+                vms,
+                warm_up=warm_up,
+                addresses=self.addresses,
+                progress=stage.update,
             )
         with mistakes_in("--sizes"):
             return sized_for(replace(blocks, label=self.name), self.sizes)
@@ -225,7 +234,7 @@ class Source:
         return (
             f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
             f"{described(blocks, self.block_bytes)}{f'; {by}' if by else ''}"
-            f"{'; hits are of blocks, not of prefixes' if self.has_prefixes else ''}"
+            f"{'; hits are of blocks, not of prefixes (see mcsim kv)' if self.has_prefixes else ''}"
         )
 
 
@@ -338,21 +347,6 @@ class StreamReport(Report):
         return [*([] if unit is None else [format_size(blocks * unit)]), f"{blocks:,}"]
 
 
-def sizes_given(text: str, unique: int, block_bytes: int | None) -> list[int]:
-    """Read `--sizes`: capacities in blocks, in their order and each once."""
-    from mcsim.base.errors import mistakes_in
-    from mcsim.base.sizes import parse_capacities, sizes_in
-
-    with mistakes_in("--sizes"):
-        return sorted(
-            {
-                capacity
-                for size in sizes_in(text)
-                for capacity in parse_capacities(size, unique, block_bytes)
-            }
-        )
-
-
 estimator_option = click.option(
     "--estimator",
     metavar="NAME[(PARAM=VALUE,...)]",
@@ -384,7 +378,9 @@ def make_curves(
 ) -> tuple[Blocks, list[Measured]]:
     """Read the traces and make the curve of every stream by every estimator."""
     from mcsim.locality.measure import measure
+    from mcsim.references.block_keys import SAMPLED_BY_KEY
 
+    source.addresses = any(spec.name in SAMPLED_BY_KEY for spec in estimators)
     source.block_bytes  # noqa: B018  # validated before the work begins
     reporter = reporter_asked()
     with reporter.live():

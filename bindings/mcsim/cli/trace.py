@@ -12,6 +12,7 @@ from mcsim.cli.help import Commands, Sectioned
 from mcsim.cli.options import (
     Command,
     block_bytes_option,
+    check_only,
     file_to_write,
     quiet_option,
     reporter_asked,
@@ -106,11 +107,18 @@ def info(block_size: str, save_mapping: Path | None, form: Form, **reading: Any)
     A second table shows what the trace stresses: blocks accessed once, popularity, sequential
     requests, writes, and growth of the working set. --json and --csv have all columns. They add the
     distinct blocks after each tenth of the requests and of the time.
+
+    If TRACE is a folder of pieces of mcsim mrc --shard, the table has the counts of all pieces.
     """
     from mcsim.cli.trace_info import collection_of, lines_of
+    from mcsim.cli.trace_pieces import has_pieces, show_counts
     from mcsim.references.pieces import bytes_of_block
     from mcsim.traces.mapping import write_mapping
 
+    if has_pieces(reading["file"]):
+        check_only("pieces of a curve", ("file", "form", "quiet"))
+        show_counts(reading["file"], form)
+        return
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
     if save_mapping is not None:

@@ -12,7 +12,7 @@ import click
 
 from mcsim.cli.curve_report import Curves, ratio_text
 from mcsim.cli.help import Sectioned
-from mcsim.cli.options import quiet_asked, seed_option
+from mcsim.cli.options import quiet_asked, seed_option, sizes_given
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.reading import (
     READING_ERRORS,
@@ -21,7 +21,7 @@ from mcsim.cli.reading import (
     params_given,
     words_of,
 )
-from mcsim.cli.stream import Source, estimator_given, references_options, sizes_given
+from mcsim.cli.stream import Source, estimator_given, references_options
 from mcsim.cli.terminal import Form, Line, terminal
 from mcsim.tables.column import column
 from mcsim.tables.result_table import ResultTable

@@ -10,7 +10,14 @@ import click
 from mcsim.cli.help import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.reading import vms_named
-from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
+from mcsim.cli.sharing import (
+    cache_of,
+    deployed_read,
+    notes_on,
+    shared_source,
+    sharing_options,
+    sharing_read,
+)
 from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, Line
 from mcsim.tables.column import column
@@ -48,6 +55,7 @@ def whatif(
     ops: Any,
     vms: str | None,
     order: Order,
+    deployed: str | None,
     output: Output,
     form: Form,
     **reading: Any,
@@ -61,6 +69,8 @@ def whatif(
     The gain is that of the VMs present before and after the change. The effect of the changed
     population on the hit ratio of all VMs is shown separately.
 
+    With --deployed, a deployed cache is replayed at several sizes, those of the change included.
+
     A VM is thrashed by the others if it has fewer hits than in an equal part of the cache. All
     results are exact without a replay, because they follow from reuse distances.
 
@@ -70,10 +80,15 @@ def whatif(
     mcsim whatif web_*.csv.gz --size 4MiB --leaving web_3
     mcsim whatif web_*.csv.gz --size 4MiB --to 8MiB --joining web_2 --order rates
     """  # noqa: D301
-    from mcsim.locality.whatif import change
+    from mcsim.locality.whatif import change, changed_size
 
     source = shared_source(files, block_size, ops, vms, reading)
-    sharing = sharing_read(source, order)
+    if deployed is None:
+        sharing = sharing_read(source, order)
+    else:
+        of_deployed = deployed_read(source, order, deployed)
+        before = of_deployed.size("--size", size)
+        sharing = of_deployed.with_sizes([before, changed_size(of_deployed, before, to)])
     found = change(
         sharing,
         size,
@@ -97,7 +112,8 @@ class _Answer(Report):
     suffix = "-whatif"
 
     def heading(self) -> str:
-        return self.source.heading(self.found.before.sharing, "shared by LRU")
+        sharing = self.found.before.sharing
+        return self.source.heading(sharing, f"shared by {cache_of(sharing)}")
 
     @property
     def changes(self) -> bool:
@@ -140,8 +156,9 @@ class _Answer(Report):
     def lines(self) -> list[Line]:
         """Return the table and what follows from it."""
         lines: list[Line] = [*self.gains()] if self.changes else []
-        lines += [self.heading(), self._table()]
-        if not self.changes:
+        sharing = self.found.before.sharing
+        lines += [self.heading(), *notes_on(sharing), self._table()]
+        if not self.changes and cache_of(sharing) == "LRU":
             lines += ["misses by cause, % of the accesses:", self._causes()]
         for when, situation in self.situations():
             begin = f"{when}: " if self.changes else ""
@@ -267,9 +284,10 @@ def said_of(situation: Situation) -> str:
     judged = f"{_sized(of, situation.size)} is {_JUDGED[verdict.judgement]}"
     if verdict.best == 0:
         return judged
+    any_cache = "any cache does" if cache_of(of) == "LRU" else "it does at most"
     lines = [
-        f"{judged}: it hits {_percent(verdict.ratio)}, {100 * verdict.of_best:.0f} % of what any "
-        "cache does",
+        f"{judged}: it hits {_percent(verdict.ratio)}, {100 * verdict.of_best:.0f} % of what "
+        f"{any_cache}",
         f"half of it hits {_percent(verdict.halved)}, twice as much {_percent(verdict.doubled)}",
     ]
     return "\n  ".join([*lines, *_distances(verdict, situation)])
@@ -310,13 +328,13 @@ def _distances(verdict: SizeVerdict, situation: Situation) -> list[str]:
             f"next knee at {_sized(of, knee.capacity)}, {knee.capacity / verdict.size:.3g} times "
             f"the size: {_percent(knee.ratio)}, {100 * (knee.ratio - verdict.ratio):+.2f} points"
         )
-    if verdict.ratio < verdict.best:
+    most = f"needs {_sized(of, verdict.saturation)}: {_percent(verdict.best)}"
+    gain = f"{100 * (verdict.best - verdict.ratio):+.2f} points"
+    if cache_of(of) != "LRU":
+        lines.append(f"the highest hit ratio {most}, {gain}")
+    elif verdict.ratio < verdict.best:
         others = "first ones" if of.discards is None else "first ones, or of discarded blocks"
-        lines.append(
-            f"all there is to hit needs {_sized(of, verdict.saturation)}: "
-            f"{_percent(verdict.best)}, {100 * (verdict.best - verdict.ratio):+.2f} points; "
-            f"other accesses are {others}"
-        )
+        lines.append(f"all there is to hit {most}, {gain}; other accesses are {others}")
     else:
         lines.append(f"all there is to hit would fit into {_sized(of, verdict.saturation)}")
     return lines

@@ -17,8 +17,21 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.uint64]
 
-Ranges = tuple[Numbers, Numbers, Numbers]
-"""Accesses before each discard, its first key, and the key after its last one."""
+
+class Ranges(NamedTuple):
+    """Discards as ranges of keys, in the order of accesses."""
+
+    time: NDArray[np.int64]
+    at: Numbers
+    """Accesses before each."""
+    begin: Numbers
+    end: Numbers
+
+    def chosen(self, which: NDArray[np.bool_], first: int, count: int) -> Ranges:
+        """Return some of them, among `count` accesses from the access `first` on."""
+        at = np.maximum(self.at[which], np.uint64(first)) - np.uint64(first)
+        at = np.minimum(at, np.uint64(count))
+        return Ranges(self.time[which], at, self.begin[which], self.end[which])
 
 
 class VmDiscards(NamedTuple):
@@ -35,7 +48,7 @@ class VmDiscards(NamedTuple):
         end = self.end if most is None else np.minimum(self.end, np.uint64(most))
         kept = self.begin < end
         key = np.uint64(vm_key)
-        return at[kept], self.begin[kept] + key, end[kept] + key
+        return Ranges(self.time[kept], at[kept], self.begin[kept] + key, end[kept] + key)
 
 
 def discards_by_vm(
@@ -108,9 +121,9 @@ def all_ranges(
         if blocks is not None:
             at = _accesses_before(blocks, number[name], of)
         parts.append(of.ranges(at, number[name] << vm_bits, most))
-    at, begin, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(at, kind="stable")
-    return at[order], begin[order], end[order]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[1], kind="stable")
+    return Ranges(*(column[order] for column in columns))
 
 
 def ranges_of_vm(part: Blocks | None, of: VmDiscards | None) -> Ranges | None:

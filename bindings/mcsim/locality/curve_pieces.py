@@ -11,40 +11,38 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim._core import locality as _locality
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.base.inputs import open_regular, parse_object
-from mcsim.locality.curve_discards import Ranges, VmDiscards, all_ranges, ranges_of_vm
+from mcsim.locality.curve_discards import VmDiscards
+from mcsim.locality.curve_parts import (
+    ALL,
+    VM_BITS,
+    Ends,
+    Partial,
+    check_narrow,
+    curves_of,
+    from_columns,
+    merged,
+    nothing,
+)
 from mcsim.locality.estimators import curve_of
-from mcsim.references import pieces
 
 if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.references.blocks import Blocks
 
-ALL = ""
-"""Label of the curve of all VMs, which share a cache."""
-
-_MAGIC = b"mcsim curve piece 1\n"
+_MAGIC = b"mcsim curve piece 2\n"
 _HEAD = len(_MAGIC) + 8 + 32
 _MOST_HEADER = 2**30
-_VM_BITS = 48
-
-
-class Ends(TypedDict):
-    """Whether nothing precedes a piece, and whether nothing follows it."""
-
-    starts: bool
-    ends: bool
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,21 @@ class Span:
     has_ties: bool
 
 
+@dataclass(frozen=True)
+class FileContent:
+    """The content of a file, by its digest, and the state in which the file had it.
+
+    Attributes
+    ----------
+    digest : str
+    state : tuple of int
+        As of `file_state`, without the device; empty if the file could change and keep it.
+    """
+
+    digest: str
+    state: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class CurvePiece:
     """The exact curves of a piece.
@@ -84,15 +97,18 @@ class CurvePiece:
         Parts of traces, in the order of time.
     vms : tuple of str
         VMs by their numbers in the keys of blocks.
-    curves : dict of str to PartialCurve
-        By VM, if requested; `ALL` for all VMs.
+    curves : dict of str to Partial
+        By VM or number of interval, if requested; `ALL` for all VMs.
+    contents : dict of int to FileContent
+        Files that the piece depends on, by their positions among all files.
     """
 
     facts: dict[str, Any]
     place: tuple[int, int]
     spans: tuple[Span, ...]
     vms: tuple[str, ...]
-    curves: Mapping[str, _locality.PartialCurve]
+    curves: Mapping[str, Partial]
+    contents: Mapping[int, FileContent] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -118,24 +134,7 @@ class CurvePiece:
             Whether the piece is the first, or the last one.
         """
         vms = spans[0].vms
-        ranges = all_ranges(blocks, vms, discards, _VM_BITS)
-        numbers = {} if blocks is None else _numbers_of_blocks(blocks)
-        keys = [n | np.uint64(vm << _VM_BITS) for vm, n in enumerate(numbers.values())]
-        ids = _NO_BLOCKS if blocks is None else blocks.accesses.ids
-        curves = {ALL: _analysed(ids, keys, blocks, ranges, ends)}
-        if facts["per_vm"]:
-            parts = {} if blocks is None else {part.label: part for part in blocks.by_vm()}
-            first_id = (
-                {} if blocks is None else {vm.name: vm.first_id for vm in blocks.accesses.vms}
-            )
-            for vm in vms:
-                if (part := parts.get(vm)) is None and vm not in discards:
-                    continue
-                ids = _NO_BLOCKS if part is None else part.whole_ids - np.uint32(first_id[vm])
-                of_vm = [] if part is None else [numbers[vm]]
-                ranges = ranges_of_vm(part, discards.get(vm))
-                curves[vm] = _analysed(ids, of_vm, part, ranges, ends)
-        return cls(facts, place, spans, vms, curves)
+        return cls(facts, place, spans, vms, curves_of(blocks, vms, discards, facts, ends))
 
     def merge(self, right: CurvePiece) -> CurvePiece:
         """Return this piece and the one that follows it as one.
@@ -145,26 +144,39 @@ class CurvePiece:
         ConfigError
             If `right` is not of the same stream, or does not follow in time.
         """
-        if self.facts != right.facts:
-            different = [key for key in self.facts if self.facts[key] != right.facts.get(key)]
+        facts = self.facts
+        if facts != right.facts:
+            different = [key for key in facts if facts[key] != right.facts.get(key)]
             raise ConfigError(
                 f"{self.spans[0].source} and {right.spans[0].source} differ in "
                 f"{', '.join(different) or 'their facts'}: they are not pieces of one stream"
             )
         _check_order(self, right)
         vms = tuple(dict.fromkeys((*self.vms, *right.vms)))
-        for piece in (self, right):
-            if len(piece.vms) < len(vms) and len(piece.vms) == 1:
-                _check_narrow(*(piece.curves[ALL].columns[name] for name in _KEYS))
-        curves = {ALL: _locality.merge_curves(self.curves[ALL], right._renumbered(vms).curves[ALL])}
-        ends = Ends(starts=bool(self.curves[ALL].numbers["starts"]), ends=False)
-        of_right = Ends(starts=False, ends=bool(right.curves[ALL].numbers["ends"]))
-        for vm in vms if self.facts["per_vm"] else ():
-            left_curve = self.curves.get(vm) or _nothing(ends)
-            right_curve = right.curves.get(vm) or _nothing(of_right)
-            curves[vm] = _locality.merge_curves(left_curve, right_curve)
+        if facts["estimator"] == "exact":
+            for piece in (self, right):
+                if len(piece.vms) < len(vms) and len(piece.vms) == 1:
+                    check_narrow(*(piece.curves[ALL].columns[name] for name in _KEYS))
+            right = right._renumbered(vms)
+        curves = {ALL: merged(self.curves[ALL], right.curves[ALL])}
+        curves |= (
+            self._merged_by_vm(right, vms) if facts["by"] == "vm" else _by_interval(self, right)
+        )
         place = self.place[0], right.place[1]
-        return CurvePiece(self.facts, place, (*self.spans, *right.spans), vms, curves)
+        for at in self.contents.keys() & right.contents.keys():
+            if self.contents[at].digest != right.contents[at].digest:
+                raise ConfigError(
+                    f"{self.spans[0].source} and {right.spans[0].source}: file {at + 1} of the "
+                    "curve changed between these pieces; compute them again"
+                )
+        spans, contents = (*self.spans, *right.spans), {**self.contents, **right.contents}
+        return CurvePiece(facts, place, spans, vms, curves, contents)
+
+    def _merged_by_vm(self, right: CurvePiece, vms: Sequence[str]) -> dict[str, Partial]:
+        starts, ends = self.curves[ALL].numbers["starts"], right.curves[ALL].numbers["ends"]
+        before = nothing(self.facts, Ends(starts=bool(starts), ends=False))
+        after = nothing(self.facts, Ends(starts=False, ends=bool(ends)))
+        return {vm: merged(self.curves.get(vm, before), right.curves.get(vm, after)) for vm in vms}
 
     def _renumbered(self, vms: Sequence[str]) -> CurvePiece:
         """Return the piece with the numbers that its VMs have in a list."""
@@ -172,25 +184,30 @@ class CurvePiece:
         numbers = np.array([number_of[vm] for vm in self.vms], np.uint64)
         if np.array_equal(numbers, np.arange(len(numbers))):
             return self
-        curve = self.curves[ALL]
+        chosen = [ALL] if self.facts["by"] == "vm" else self.curves
+        moved = {label: self._moved(self.curves[label], numbers) for label in chosen}
+        return replace(self, vms=tuple(vms), curves={**self.curves, **moved})
+
+    def _moved(self, curve: Partial, numbers: NDArray[np.uint64]) -> Partial:
+        """Return a curve with other numbers of VMs."""
         columns = dict(curve.columns)
         for name in _KEYS:
             keys = columns[name]
             if name == "first" and len(columns["kinds"]):
                 # A range ends before the first key after it, which may look like another VM's.
                 keys = keys - (columns["kinds"] == _DISCARD_END)
-            vm = keys >> np.uint64(_VM_BITS)
-            columns[name] = columns[name] + ((numbers[vm] - vm) << np.uint64(_VM_BITS))
-        renumbered = _locality.PartialCurve.from_columns(columns, curve.numbers)
-        return replace(self, vms=tuple(vms), curves={**self.curves, ALL: renumbered})
+            vm = keys >> np.uint64(VM_BITS)
+            columns[name] = columns[name] + ((numbers[vm] - vm) << np.uint64(VM_BITS))
+        return from_columns(columns, curve.numbers, self.facts)
 
     def finished(self) -> dict[str, HitRatioCurve]:
-        """Return the curves of a stream that consists of this piece, by VM and `ALL`."""
+        """Return the curves of a stream that consists of this piece, by label and `ALL`."""
         unit = self.facts["block_bytes"] if self.facts["kind"] == "blocks" else None
+        estimator = self.facts["estimator"]
         return {
-            label: curve_of(of.curve(), float(of.distinct), "exact", unit)
+            label: curve_of(of.curve(), float(of.distinct), estimator, unit)
             for label, of in self.curves.items()
-            if label == ALL or of.accesses
+            if label == ALL or of.accesses or self.facts["by"] == "interval"
         }
 
     def write(self, path: Path) -> None:
@@ -201,6 +218,7 @@ class CurvePiece:
             "place": self.place,
             "spans": [asdict(span) for span in self.spans],
             "vms": self.vms,
+            "contents": {at: astuple(content) for at, content in self.contents.items()},
             "curves": {label: curve.numbers for label, curve in self.curves.items()},
             "columns": [(label, name, of.dtype.str, len(of)) for label, name, of in columns],
         }
@@ -234,22 +252,25 @@ class CurvePiece:
             columns[label][name] = np.frombuffer(body, dtype, count, at)
             at += -(-columns[label][name].nbytes // 8) * 8
         curves = {
-            label: _locality.PartialCurve.from_columns(columns[label], numbers)
+            label: from_columns(columns[label], numbers, header["facts"])
             for label, numbers in header["curves"].items()
         }
         begin, end = header["place"]
         spans = tuple(_span_of(span) for span in header["spans"])
-        return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves)
+        contents = _contents_of(header)
+        return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves, contents)
 
     @staticmethod
     def place_in(path: Path) -> tuple[dict[str, Any], tuple[int, int]]:
         """Return the facts and the place of a piece in a file; raise as `read` does."""
-        with open_regular(path) as file:
-            head = file.read(_HEAD)
-            length = min(_length_in(head), _MOST_HEADER)
-            header, _ = _header(path, memoryview(head + file.read(length)))
+        header = _header_in(path)
         begin, end = header["place"]
         return header["facts"], (begin, end)
+
+    @staticmethod
+    def contents_in(path: Path) -> dict[int, FileContent]:
+        """Return the contents that a piece in a file depends on; raise as `read` does."""
+        return _contents_of(_header_in(path))
 
 
 def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes | memoryview]:
@@ -257,6 +278,20 @@ def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes
     for _, _, column in columns:
         yield column.view(np.uint8).data
         yield bytes(-column.nbytes % 8)
+
+
+def _header_in(path: Path) -> dict[str, Any]:
+    with open_regular(path) as file:
+        head = file.read(_HEAD)
+        length = min(_length_in(head), _MOST_HEADER)
+        return _header(path, memoryview(head + file.read(length)))[0]
+
+
+def _contents_of(header: dict[str, Any]) -> dict[int, FileContent]:
+    return {
+        int(at): FileContent(digest, tuple(state))
+        for at, (digest, state) in header["contents"].items()
+    }
 
 
 def _header(path: Path, body: memoryview) -> tuple[dict[str, Any], int]:
@@ -278,62 +313,22 @@ _KEYS = ("first", "last", "gone")
 _DISCARD_END = 6  # PieceEvent::kDiscardEnd
 
 
+def _by_interval(left: CurvePiece, right: CurvePiece) -> dict[str, Partial]:
+    """Return the curves of intervals; those of a piece without requests have discards alone."""
+    found = {}
+    for piece, other in ((left, right), (right, left)):
+        has_requests = any(span.times for span in piece.spans)
+        for label, curve in piece.curves.items():
+            if label != ALL and label not in other.curves and has_requests:
+                found[label] = curve
+    for label in left.curves.keys() & right.curves.keys() - {ALL}:
+        found[label] = merged(left.curves[label], right.curves[label])
+    return found
+
+
 def _span_of(stored: dict[str, Any]) -> Span:
     times = None if stored["times"] is None else tuple(stored["times"])
     return Span(**{**stored, "times": times, "vms": tuple(stored["vms"])})
-
-
-def _numbers_of_blocks(blocks: Blocks) -> dict[str, NDArray[np.uint64]]:
-    """Return the numbers of the blocks of each VM by their ids."""
-    of = blocks.accesses
-    unit = np.uint64(blocks.block_bytes if blocks.kind == "blocks" else 1)
-    numbers = {
-        vm.name: of.block_address[vm.first_id : vm.first_id + vm.unique_blocks] // unit
-        for vm in of.vms
-    }
-    if len(numbers) > 1:
-        _check_narrow(*numbers.values())
-    return numbers
-
-
-def _analysed(
-    ids: NDArray[np.uint32],
-    keys: Sequence[NDArray[np.uint64]],
-    blocks: Blocks | None,
-    discards: Ranges | None,
-    ends: Ends,
-) -> _locality.PartialCurve:
-    key_of = _constant(np.concatenate(keys) if keys else np.empty(0, np.uint64))
-    requests = {} if blocks is None else _requests(blocks)
-    return _locality.analyse_piece(_constant(ids), key_of, discards=discards, **requests, **ends)
-
-
-def _nothing(ends: Ends) -> _locality.PartialCurve:
-    return _analysed(_NO_BLOCKS, [], None, None, ends)
-
-
-def _constant(array: NDArray[Any]) -> NDArray[Any]:
-    if array.flags.writeable:
-        array.flags.writeable = False
-    return array
-
-
-_NO_BLOCKS = _constant(np.empty(0, np.uint32))
-
-
-def _requests(blocks: Blocks) -> dict[str, Any]:
-    """Return how requests and bytes are counted, as keywords of `_locality.analyse_piece`."""
-    if len(blocks.accesses.request_bytes) != blocks.accesses.request_count:
-        return {}
-    if (size := blocks.bytes_per_reference) is not None:
-        return {"request_bytes": size}
-    return {"requests": pieces.shapes_of(blocks.accesses, blocks.positions, blocks.lengths)}
-
-
-def _check_narrow(*numbers: NDArray[np.uint64]) -> None:
-    """Check that numbers of blocks leave room for those of VMs."""
-    if any(len(of) and int(of.max()) >= 2**_VM_BITS for of in numbers):
-        raise ConfigError("pieces of several VMs need numbers of blocks below 2^48")
 
 
 def _check_order(left: CurvePiece, right: CurvePiece) -> None:
@@ -358,6 +353,11 @@ def _check_order(left: CurvePiece, right: CurvePiece) -> None:
     is_one_vm = last.vms == first.vms and len(first.vms) == 1
     if begin < end or (begin == end and not is_one_vm):
         raise overlap(last.source, end, first.source, begin)
+    if begin == end and left.facts["estimator"] != "exact":
+        raise ConfigError(
+            f"{first.source} begins at the time at which {last.source} ends, {end} ns: shards-rate "
+            "samples the references of one time together; join the files into one"
+        )
 
 
 def overlap(before: str, end: int, after: str, begin: int) -> ConfigError:

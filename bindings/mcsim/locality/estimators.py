@@ -28,6 +28,7 @@ from mcsim.locality.byte_curves import curve_by_bytes
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
 from mcsim.locality.warm_up import curve_of_blocks
+from mcsim.references.block_keys import SAMPLED_BY_KEY, keys_for, with_keys
 from mcsim.references.blocks import References
 from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
@@ -189,13 +190,13 @@ def estimate(
     >>> mc.estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
     3
     """
-    if (blocks := blocks_in(references, warm_up=True)) is not None:
+    blocks = blocks_in(references, warm_up=True, addresses=estimator in SAMPLED_BY_KEY)
+    if blocks is not None:
         given = {"times": times, "ops": ops, "block_bytes": block_bytes}
         if twice := [name for name, value in given.items() if value is not None]:
             raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
         # Streams of reads alone need no separation.
         ops = blocks.ops if blocks.ops_kept == "all" else None
-    if blocks is not None:
         block_bytes = blocks.capacity_unit
         threads = threads_for(blocks, estimator, threads)
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
@@ -205,9 +206,10 @@ def estimate(
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
         curve = stream.curve()
     else:
+        key_of = keys_for(estimator, blocks)
 
         def process(piece: Piece) -> None:
-            stream.process_piece(piece)
+            stream.process_piece(piece, key_of)
             if progress is not None:
                 progress(stream.references)
 
@@ -296,9 +298,17 @@ class Estimator:
             progress=progress,
         )
 
-    def process_piece(self, piece: Piece) -> None:
-        """Count the next accesses of a trace, with its discards and requests."""
+    def process_piece(self, piece: Piece, key_of: NDArray[np.uint64] | None = None) -> None:
+        """Count the next accesses of a trace, with its discards and requests.
+
+        Parameters
+        ----------
+        piece : Piece
+        key_of : ndarray of int, optional
+            Keys to count instead of ids, as of `keys_for`.
+        """
         requests = piece.requests if self._counts_requests else None
+        piece = piece if key_of is None else with_keys(piece, key_of)
         self._core.process(
             piece.keys, piece.times, piece.ops, discards=piece.discards, requests=requests
         )

@@ -17,6 +17,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
 from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
+from mcsim.references.block_keys import SAMPLED_BY_KEY, keys_for
 from mcsim.references.blocks import Blocks, References
 from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects
@@ -136,7 +137,7 @@ def hit_ratio_curves(
     >>> {vm: curve.at(1) for vm, curve in mc.hit_ratio_curves(trace, per="vm").items()}
     {'mail': 0.5, 'web': 0.0}
     """
-    blocks = blocks_in(references, warm_up=True)
+    blocks = blocks_in(references, warm_up=True, addresses=estimator in SAMPLED_BY_KEY)
     if blocks is None:
         raise ConfigError("references: an array knows no VMs and no times; give a Trace or Blocks")
     spec = EstimatorSpec(estimator, {name: str(value) for name, value in params.items()})
@@ -338,10 +339,12 @@ def _measure_one(
         progress(len(stream))
         return Measured(stream.label, by_bytes, time.perf_counter() - begun, held)
 
+    key_of = keys_for(spec.name, stream)
+
     def process(piece: Piece) -> None:
         nonlocal seconds
         begun = time.perf_counter()
-        estimator.process_piece(piece)
+        estimator.process_piece(piece, key_of)
         seconds += time.perf_counter() - begun
         done(len(piece.keys))
 

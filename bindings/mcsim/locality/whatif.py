@@ -13,6 +13,7 @@ import numpy as np
 from mcsim.base.arguments import list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
+from mcsim.config.deployed import RULES
 from mcsim.locality.dominant import dominant_vm
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.size_verdict import SizeVerdict, verdict
@@ -79,7 +80,8 @@ class Situation:
 
         Misses by cause, which add up to ``1 - shared``: ``compulsory`` (first accesses to a
         block), ``discarded`` (accesses to a block that was discarded), ``capacity`` (the other
-        misses in the whole cache alone) and ``interference`` (what it loses by sharing).
+        misses in the whole cache alone) and ``interference`` (what it loses by sharing). They are
+        nan for deployed caches.
         """
         names, sharing, size = self.sharing.vms, self.sharing, self.size
         own = [sharing.alone[name] for name in names]
@@ -99,6 +101,8 @@ class Situation:
             "capacity": most_hits / columns["accesses"] - columns["alone"],
             "interference": columns["alone"] - columns["shared"],
         }
+        if sharing.together.estimator.partition("(")[0] in RULES:  # its hits have other causes
+            causes = {name: np.full(len(names), np.nan) for name in causes}
         thrashed = columns["shared"] < columns["part"] - _THRASHED_FROM
         return ResultTable(
             columns | {"thrashed": thrashed} | causes, "situation", title="VMs of a shared cache"

@@ -18,12 +18,13 @@ from mcsim.base.specs import ParamValue
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import (
+    DeployedSpec,
     PolicyChoice,
     PolicySpec,
     policies_given,
     with_rules_for_sizes,
 )
-from mcsim.references.blocks import References
+from mcsim.references.blocks import Blocks, References
 from mcsim.references.given import blocks_in
 from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
@@ -61,6 +62,8 @@ class Caches:
         How many of the first accesses are not counted.
     weights : ndarray of uint32 or None
         Bytes of the object of each access; the capacities are in bytes then.
+    source : Blocks or None
+        The requests that deployed caches replay; None for an array.
     """
 
     blocks: NDArray[np.uint32]
@@ -72,6 +75,7 @@ class Caches:
     requests: RequestColumns | None = None
     warm_up: int = 0
     weights: NDArray[np.uint32] | None = None
+    source: Blocks | None = None
 
     @classmethod
     def asked(
@@ -113,19 +117,20 @@ class Caches:
             requests=request_columns_of(of_trace),
             warm_up=of_trace.warm_up,
             weights=of_trace.sizes if isinstance(of_trace, SizedObjects) else None,
+            source=of_trace,
         )
 
     @property
     def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
         """Policy, parameters and capacity of each: all sizes of the first policy, then others.
 
-        Without bounds, which are not replayed.
+        Without bounds, which are not replayed, and deployed caches, which are systems.
         """
         return [
             (spec.policy, spec.declared(), size)
             for spec in self.specs
             for size in self.capacities
-            if spec.policy != BOUND_OF_SIZES
+            if spec.policy != BOUND_OF_SIZES and not isinstance(spec, DeployedSpec)
         ]
 
     @property

@@ -23,6 +23,7 @@ from mcsim.policies.bands import (
     rare_deviation,
 )
 from mcsim.policies.caches import Caches
+from mcsim.policies.deployed_caches import no_deployed
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import References
@@ -129,6 +130,7 @@ def miniature(
     caches = Caches.asked(references, policies, sizes, ops)
     if any(spec.policy == BOUND_OF_SIZES for spec in caches.specs):
         raise ConfigError(f"policies: {BOUND_OF_SIZES} is a bound of whole caches, not miniatures")
+    no_deployed(caches, "miniatures")
     if caches.warm_up:
         raise ConfigError(
             "references: these blocks have a warm-up, and miniatures do not support one"

@@ -18,6 +18,7 @@ from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
 from mcsim.policies.bound_of_sizes import with_bounds
 from mcsim.policies.caches import Caches
+from mcsim.policies.deployed_caches import memory_with_deployed, no_deployed, with_deployed
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import Blocks, References
 from mcsim.references.given import blocks_in
@@ -78,7 +79,8 @@ def memory_needed(
         bool(one_pass) and caches.discards is None and not caches.warm_up,
         weights=caches.weights,
     )
-    return caches.table({"bytes": with_bounds(caches, {"bytes": needed})["bytes"]})
+    found = memory_with_deployed(caches, {"bytes": needed})
+    return caches.table({"bytes": with_bounds(caches, found)["bytes"]})
 
 
 def simulate(
@@ -109,7 +111,8 @@ def simulate(
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Names of `policy_names` and `wrapper_names`, with parameters as on the command line:
         ``'arc(step=integer)'``; for objects with sizes also ``'belady-size'`` and ``'pfoo'``, a
-        bound. Or written in Python: a class that derives from `Policy` or
+        bound. Deployed caches, such as ``'dm-cache(block_kib=64)'``, replay the requests of a
+        trace. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
@@ -186,6 +189,7 @@ def simulate(
         requests=caches.requests,
         weights=caches.weights,
     )
+    found = with_deployed(caches, found, cores, progress)
     return caches.table(_counts(with_bounds(caches, found), {}))
 
 
@@ -244,6 +248,7 @@ def simulate_lines(
     cores = threads_given(threads)
     lines, length = _in_lines(references, line)
     caches = Caches.asked(lines, policies, sizes, ops)
+    no_deployed(caches, "lines")
     if not isinstance(lines, Blocks):
         unique = (int(lines.max(initial=0)) // length + 1) * length
         caches = replace(caches, blocks=lines, unique=unique)

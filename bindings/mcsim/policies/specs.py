@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import file_given
 from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
+from mcsim.config.deployed import RULES
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 
@@ -125,6 +127,14 @@ class PolicySpec:
         return as_declared(self.params, declared_by(described, self.name))
 
 
+class DeployedSpec(PolicySpec):
+    """A deployed cache in place of a policy: a system, and its parameters."""
+
+    def declared(self) -> dict[str, ParamValue]:
+        """Return the parameters as the kinds that the system declares."""
+        return as_declared(self.params, declared_by(engine.describe_systems(), self.name))
+
+
 def described_for_sizes() -> list[dict[str, Any]]:
     """Return what there is for objects of different sizes alone, as the core describes policies."""
     names = {entry["name"] for entry in _policies.describe()}
@@ -142,7 +152,7 @@ _PFOO = {
 }
 
 
-def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
+def parse_policies(text: str, *, sizes: bool = False, deployed: bool = False) -> list[PolicySpec]:
     """Parse policies separated by commas; parameters contain commas, too.
 
     `all` is every one of `policy_names`. The name of a library gets its version as a parameter.
@@ -151,6 +161,8 @@ def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
     ----------
     sizes : bool
         Whether policies for objects of different sizes alone are accepted.
+    deployed : bool
+        Whether deployed caches are accepted, as `DeployedSpec`.
 
     Raises
     ------
@@ -166,24 +178,26 @@ def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
     check_text("policies", text)
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
-    versions = library_versions()
-    names = [*policy_names(), *wrapper_names(), *versions]
+    names = [*policy_names(), *wrapper_names(), *library_versions()]
     for_sizes = [entry["name"] for entry in described_for_sizes()]
-    specs = [
-        PolicySpec(*parse_spec(spec, "eviction policy", [*names, *for_sizes]))
-        for spec in split_specs(text)
-    ]
-    specs = [
-        replace(spec, params={"version": versions[spec.name], **spec.params})
-        if spec.name in versions
-        else spec
-        for spec in specs
-    ]
+    known = [*names, *for_sizes, *RULES]
+    specs = [_spec(*parse_spec(spec, "eviction policy", known)) for spec in split_specs(text)]
+    if not deployed and (only := next((one.name for one in specs if one.name in RULES), None)):
+        raise ConfigError(
+            f"{only}: a deployed cache, which is replayed whole: `mcsim compare` and experiments "
+            "have it"
+        )
     if not sizes and (only := next((one.name for one in specs if one.name in for_sizes), None)):
         raise ConfigError(
             f"{only}: it is for objects with sizes: give a size in bytes, such as 1GiB"
         )
     return specs
+
+
+def _spec(name: str, params: dict[str, str]) -> PolicySpec:
+    if version := library_versions().get(name):
+        params = {"version": version, **params}
+    return (DeployedSpec if name in RULES else PolicySpec)(name, params)
 
 
 def with_rules_for_sizes(policies: PolicyChoice) -> list[Any]:
@@ -195,11 +209,11 @@ def with_rules_for_sizes(policies: PolicyChoice) -> list[Any]:
 
 
 def policies_given(policies: PolicyChoice, *, sizes: bool = False) -> list[PolicySpec | PythonSpec]:
-    """Read one policy or several, by name or written in Python; `sizes` as of `parse_policies`."""
+    """Read policies and deployed caches, by name or in Python; `sizes` as of `parse_policies`."""
     specs: list[PolicySpec | PythonSpec] = []
     for given in policies if isinstance(policies, Sequence) else [policies]:
         if isinstance(given, str):
-            specs += parse_policies(given, sizes=sizes)
+            specs += parse_policies(given, sizes=sizes, deployed=True)
         else:
             specs.append(PythonSpec.of(given))
     return specs

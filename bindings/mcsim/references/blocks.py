@@ -73,6 +73,7 @@ class Blocks:
         *,
         line: int = 1,
         warm_up: str | Trace | None = None,
+        addresses: bool = False,
         progress: Callable[[int], object] | None = None,
     ) -> Blocks:
         """Split the requests of one or more traces into blocks, merged by time.
@@ -83,6 +84,8 @@ class Blocks:
             VMs with the same name in several are one VM, as after `Trace.join`.
         ops, block_bytes, vms, line, warm_up, progress
             As of `Trace.blocks`.
+        addresses : bool
+            Whether to keep the addresses of blocks, 8 bytes each.
 
         Returns
         -------
@@ -111,6 +114,8 @@ class Blocks:
         }
         if not workload.without_lengths():
             view["bytes"] = True
+        if addresses:
+            view["addresses"] = True
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 
-def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -> Blocks | None:
+def blocks_in(
+    references: References, *, line: int = 1, warm_up: bool = False, addresses: bool = False
+) -> Blocks | None:
     """Return the blocks of a trace, of several, or those given; None for an array.
 
     Parameters
@@ -23,6 +25,8 @@ def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -
         Blocks of a line, of a trace.
     warm_up : bool
         Whether references may have one.
+    addresses : bool
+        As of `Blocks.of`, of a trace.
 
     Raises
     ------
@@ -34,7 +38,7 @@ def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -
             check_no_warm_up(references, "this")
         return references
     traces = traces_in(references)
-    return None if traces is None else Blocks.of(traces, line=line)
+    return None if traces is None else Blocks.of(traces, line=line, addresses=addresses)
 
 
 def traces_in(references: References) -> list[Trace] | None:

@@ -38,7 +38,7 @@ PIECE = 1 << 20
 class Piece(NamedTuple):
     """References in order, with what estimators need of each."""
 
-    keys: NDArray[np.uint32]
+    keys: NDArray[np.uint32] | NDArray[np.uint64]
     times: NDArray[np.int64] | None
     """None without a clock."""
     ops: NDArray[np.uint8] | None

@@ -1,12 +1,13 @@
-"""Summary of a run: at most five sentences computed from its tables.
+"""Summary of a run: at most six sentences computed from its tables.
 
 Each function computes one sentence:
 
 1. Function `best` names the best system, or the best of each write mode.
-2. Function `set_apart` names VMs that make most accesses, and hit nearly equally under all systems.
-3. Function `changes` names the VMs that gain and lose most.
-4. Function `bounds` computes the distance to OPT and to the best fixed division.
-5. Function `wear` computes the price and the life of drives.
+2. Function `deployed` computes what deployed caches save, as installed and with other settings.
+3. Function `set_apart` names VMs that make most accesses, and hit nearly equally under all systems.
+4. Function `changes` names the VMs that gain and lose most.
+5. Function `bounds` computes the distance to OPT and to the best fixed division.
+6. Function `wear` computes the price and the life of drives.
 
 Percentages of latency are shares of the latency of one baseline, as in the column `latency_gain`.
 """
@@ -28,6 +29,7 @@ from mcsim.results.answer_best import (
     lead,
     measured,
 )
+from mcsim.results.answer_deployed import deployed
 from mcsim.results.counted_time import why_no_rates
 from mcsim.results.demands import device_titles
 from mcsim.results.models import devices
@@ -222,7 +224,14 @@ def format_years(years: float) -> str:
     return f"{years:,.{0 if years >= 99.95 else 1}f} years"
 
 
-_SENTENCES: Sequence[Callable[[Results], str | None]] = (best, set_apart, changes, bounds, wear)
+_SENTENCES: Sequence[Callable[[Results], str | None]] = (
+    best,
+    deployed,
+    set_apart,
+    changes,
+    bounds,
+    wear,
+)
 
 
 def rank(results: Results) -> list[str]:
@@ -242,7 +251,7 @@ def winners(results: Results) -> set[str]:
 
 
 def answer(results: Results) -> str:
-    """Describe a run in at most five sentences, each on a line."""
+    """Describe a run in at most six sentences, each on a line."""
     return "\n".join(sentences(results))
 
 

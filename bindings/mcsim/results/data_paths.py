@@ -29,6 +29,7 @@ FIXED: Mapping[str, DataPath] = {
     "lru": _LRU,
     "single-tier": _LRU,
     "hindsight": _LRU,
+    "dm-writecache": DataPath("back"),
     "dss": DataPath("through", "by class", "exclusive"),
     "hystor": PLACED,
     "vfrm": PLACED,

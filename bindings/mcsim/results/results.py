@@ -329,7 +329,7 @@ class Results(RunTables):
 
     @property
     def answer(self) -> str:
-        """The best system, what no system changes, and what was possible, in five sentences."""
+        """The best system, what no system changes, and what was possible, in six sentences."""
         from mcsim.results.answer import answer
 
         return answer(self)

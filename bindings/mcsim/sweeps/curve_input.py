@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +13,13 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.curve_discards import VmDiscards, discards_by_vm
-from mcsim.locality.curve_pieces import CurvePiece, Ends, Span, overlap
+from mcsim.locality.curve_parts import Ends
+from mcsim.locality.curve_pieces import CurvePiece, FileContent, Span, overlap
 from mcsim.references.blocks import Blocks
 from mcsim.references.interned import interned, many_accesses
-from mcsim.references.pieces import Discards
+from mcsim.references.pieces import Discards, interval_length
 from mcsim.references.workload import Workload, vms_of
+from mcsim.sweeps.curve_contents import Contents
 from mcsim.sweeps.curve_plan import CurvePlan
 from mcsim.traces.joined import check_alike
 from mcsim.traces.open import open_files
@@ -32,10 +33,8 @@ Bounds = tuple[int | None, int | None]
 
 def piece_of(plan: CurvePlan, index: int, reporter: Reporter) -> CurvePiece:
     """Compute a piece; its files are merged by time, or follow each other without a clock."""
-    shares = [
-        _Share(_opened(plan, file, reporter), first, last)
-        for file, first, last in plan.shares(index)
-    ]
+    files = _Files(plan, reporter)
+    shares = [_Share(files.open(at), first, last) for at, first, last in plan.shares(index)]
     has_clock = shares[0].trace.time_base == "clock"
     groups = [shares] if has_clock else [[share] for share in shares]
     made: CurvePiece | None = None
@@ -44,20 +43,40 @@ def piece_of(plan: CurvePlan, index: int, reporter: Reporter) -> CurvePiece:
             starts=index == 0 and at == 0,
             ends=index == plan.count - 1 and at == len(groups) - 1,
         )
-        piece = _piece_of_group(plan, index, group, ends, reporter)
+        piece = _piece_of_group(files, index, group, ends)
         made = piece if made is None else made.merge(piece)
     assert made is not None
-    return made
+    return replace(made, contents=files.contents)
 
 
-def _piece_of_group(
-    plan: CurvePlan, index: int, group: Sequence[_Share], ends: Ends, reporter: Reporter
-) -> CurvePiece:
+class _Files:
+    """The files of a plan, and the contents of those that were opened."""
+
+    def __init__(self, plan: CurvePlan, reporter: Reporter) -> None:
+        self.plan = plan
+        self.reporter = reporter
+        self.contents: dict[int, FileContent] = {}
+        self._now = Contents(plan)
+
+    def open(self, at: int) -> Trace:
+        """Open a trace; raise ConfigError if it cannot be divided into pieces."""
+        file, state = self.plan.files[at], self._now.state(at)
+        with self.reporter.stage("read", unit="B", about=file.name) as stage:
+            trace = open_files([file], self.plan.reading, self.plan.vm_name, stage.update_of)
+        of = trace.metadata
+        if trace.keys is not None:
+            raise ConfigError(f"{of.source}: its keys are text, and pieces need numbers")
+        self.contents[at] = FileContent(of.source_digest, state)
+        return trace
+
+
+def _piece_of_group(files: _Files, index: int, group: Sequence[_Share], ends: Ends) -> CurvePiece:
     """Compute the curves of the requests of some files, merged by time."""
+    plan, reporter = files.plan, files.reporter
     traces = [share.trace for share in group]
     bounds = _bounds(plan, group)
     has_ties = _have_ties(traces, bounds)
-    order = _order_of_vms(plan, index, traces, reporter) if has_ties else _names(traces)
+    order = _order_of_vms(files, index, traces) if has_ties else _names(traces)
     workload = _workload(plan, traces, bounds, order)
     blocks = None if workload is None else _blocks(plan, workload, reporter)
     discards = {} if workload is None else _discards(plan, traces, workload)
@@ -69,7 +88,7 @@ def _piece_of_group(
     spans = tuple(
         Span(of.metadata.source, f"{of.digest} {bounds}", times, vms, has_ties) for of in traces
     )
-    facts = _facts(plan, traces)
+    facts = _facts(plan, traces) | _intervals(files, traces[0].time_base)
     with reporter.stage("distances", 0 if blocks is None else len(blocks), "refs") as stage:
         piece = CurvePiece.of(blocks, discards, spans, facts, (index, index + 1), ends)
         stage.update(0 if blocks is None else len(blocks))
@@ -99,15 +118,6 @@ def _bounds(plan: CurvePlan, group: Sequence[_Share]) -> Bounds:
     return begin, end
 
 
-def _opened(plan: CurvePlan, file: Path, reporter: Reporter) -> Trace:
-    """Open a trace; raise ConfigError if it cannot be divided into pieces."""
-    with reporter.stage("read", unit="B", about=file.name) as stage:
-        trace = open_files([file], plan.reading, plan.vm_name, stage.update_of)
-    if trace.keys is not None:
-        raise ConfigError(f"{trace.metadata.source}: its keys are text, and pieces need numbers")
-    return trace
-
-
 def _facts(plan: CurvePlan, traces: Sequence[Trace]) -> dict[str, Any]:
     check_alike(traces)
     return {
@@ -115,12 +125,47 @@ def _facts(plan: CurvePlan, traces: Sequence[Trace]) -> dict[str, Any]:
         "count": plan.count,
         "ops": plan.ops,
         "block_bytes": plan.block_bytes,
-        "per_vm": plan.per_vm,
+        "by": plan.by,
+        "estimator": plan.estimator,
+        "seed": plan.seed,
         "kind": traces[0].kind,
         "time_base": traces[0].time_base,
         "synthetic": any(trace.metadata.synthetic for trace in traces),
         "has_prefixes": any(trace.metadata.has_prefixes for trace in traces),
     }
+
+
+def _intervals(files: _Files, time_base: str) -> dict[str, Any]:
+    """Return the length of intervals, and the time at which the first begins.
+
+    Raises
+    ------
+    ConfigError
+        If pieces need a clock that the trace does not have, or the length is none.
+    """
+    plan = files.plan
+    if time_base != "clock":
+        if plan.estimator != "exact":
+            raise ConfigError(f"{plan.estimator}: pieces sample by time, and there is no clock")
+        if plan.interval is not None:
+            raise ConfigError("interval: pieces of a trace without a clock do not know their begin")
+    if plan.interval is None:
+        return {}
+    length = interval_length(plan.interval, has_clock=True)
+    return {"length": length, "origin": _first_time(files)}
+
+
+def _first_time(files: _Files) -> int | None:
+    """Return the time of the first request of all pieces; None without any."""
+    plan = files.plan
+    ops = "reads" if plan.ops == "reads" else "all"
+    for index in range(plan.count):
+        traces = [files.open(at) for at, _, _ in plan.shares(index)]
+        if chosen := _chosen(plan, _names(traces)):
+            spans = [vm.span(ops) for vm in vms_of(traces, plan.ops, chosen)]
+            if times := [span[0] for span in spans if span]:
+                return min(times)
+    return None
 
 
 def _workload(
@@ -193,13 +238,11 @@ def _has_ties(trace: Trace, bounds: Bounds) -> bool:
     return False
 
 
-def _order_of_vms(
-    plan: CurvePlan, index: int, traces: Sequence[Trace], reporter: Reporter
-) -> list[str]:
+def _order_of_vms(files: _Files, index: int, traces: Sequence[Trace]) -> list[str]:
     """Return the VMs of traces after those of earlier files, as these are merged by time."""
-    before = plan.files[: index * len(plan.files) // plan.count]
+    before = range(index * len(files.plan.files) // files.plan.count)
     own = set(_names(traces))
-    all_files = [*(_opened(plan, file, reporter) for file in before), *traces]
+    all_files = [*(files.open(at) for at in before), *traces]
     return [name for name in _names(all_files) if name in own]
 
 

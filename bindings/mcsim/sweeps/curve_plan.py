@@ -42,6 +42,10 @@ class CurvePlan:
         Number of pieces.
     folder : Path
         Folder of the pieces of all curves.
+    estimator, seed : str, int
+        As of `mcsim mrc`: `exact`, or `shards-rate` with its parameters.
+    interval : str, optional
+        Such as ``'1h'``: every interval also has a curve of its own.
     """
 
     files: tuple[Path, ...]
@@ -53,16 +57,27 @@ class CurvePlan:
     vm_name: str | None
     count: int
     folder: Path
+    estimator: str = "exact"
+    seed: int = 1
+    interval: str | None = None
     version: str = _core.__version__
     build: str = ""
 
+    @property
+    def by(self) -> str:
+        """What also has curves: 'vm', 'interval' or nothing."""
+        return "vm" if self.per_vm else "interval" if self.interval else ""
+
     @cached_property
     def digest(self) -> str:
-        """Digest of the references and their division: files by name, size and time of change."""
-        files = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in self.files]
+        """Digest of the names of the files, of their division, and of all options."""
+        files = [file.name for file in self.files]
         reading = {of.name: str(getattr(self.reading, of.name)) for of in fields(Reading)}
         del reading["cache_dir"]
-        given = (self.ops, self.block_bytes, self.vms, self.per_vm, self.vm_name, self.count)
+        given = (
+            *(self.ops, self.block_bytes, self.vms, self.per_vm, self.vm_name, self.count),
+            *(self.estimator, self.seed, self.interval),
+        )
         text = json.dumps([files, reading, given])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -70,12 +85,12 @@ class CurvePlan:
         """Return the file of the pieces from `begin` to before `end`."""
         return self.folder / self.digest / f"{begin:05}-{end:05}-of-{self.count}.piece"
 
-    def shares(self, index: int) -> Iterator[tuple[Path, int, int]]:
-        """Yield the files of a piece; its requests are from `a` to `b` of `count` parts."""
+    def shares(self, index: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the positions of the files of a piece; it has parts `a` to `b` of `count`."""
         begin, end = index * len(self.files), (index + 1) * len(self.files)
         for file in range(begin // self.count, math.ceil(end / self.count)):
             first = file * self.count
-            yield self.files[file], max(begin - first, 0), min(end - first, self.count)
+            yield file, max(begin - first, 0), min(end - first, self.count)
 
 
 def pieces_for(files: Sequence[Path], workers: int) -> int:
@@ -87,14 +102,30 @@ def pieces_for(files: Sequence[Path], workers: int) -> int:
     return max(workers, math.ceil(size / _MOST_OF_A_PIECE))
 
 
+_NOT_MERGED = {
+    "aet": "pieces do not keep the times of first and last references",
+    "counter-stacks": "its counters begin at positions in the whole stream",
+    "mimir": "its buckets depend on all earlier references",
+    "parda": "it has the curve of exact, which pieces compute",
+    "shards": "its sampling rate falls with all earlier blocks",
+    "statstack": "pieces do not keep the times of first and last references",
+    "urd": "pieces do not keep the operations of first and last references",
+}
+"""Why the samples or counts of pieces cannot be merged, by estimator."""
+
+
 def planned(plan: CurvePlan) -> CurvePlan:
     """Check a plan and return it with this build of mcsim.
 
     Raises
     ------
     ConfigError
-        If a file is given twice.
+        If a file is given twice, or the estimator cannot merge pieces.
     """
+    name = plan.estimator.partition("(")[0]
+    if name not in ("exact", "shards-rate"):
+        why = _NOT_MERGED.get(name, "it has no rule to merge them")
+        raise ConfigError(f"{name}: not in pieces: {why}; exact and shards-rate are")
     seen: set[Path] = set()
     for file in plan.files:
         if file.resolve() in seen:

@@ -16,6 +16,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.environment import check_program
 from mcsim.locality.curve_pieces import CurvePiece, check_vms
+from mcsim.sweeps.curve_contents import Contents
 from mcsim.sweeps.curve_input import piece_of
 from mcsim.sweeps.curve_plan import CurvePlan
 from mcsim.sweeps.execute import RemoteExecutor, run_all
@@ -51,7 +52,7 @@ def run_task(task: CurveTask, reporter: Reporter | None = None) -> int:
         If this process has another mcsim, or the pieces do not follow one another.
     """
     check_program(task.plan.version, task.plan.build, "the curve")
-    if not task.path.is_file():
+    if not Contents(task.plan).is_current(task.path):
         if task.middle is None:
             made = piece_of(task.plan, task.begin, reporter or Reporter())
         else:
@@ -65,10 +66,11 @@ def run_task(task: CurveTask, reporter: Reporter | None = None) -> int:
 def levels(plan: CurvePlan) -> list[list[CurveTask]]:
     """Return the missing tasks of a tree of merges: pieces first, merges of all at the end."""
     found: list[list[CurveTask]] = []
+    contents = Contents(plan)
 
     def add(begin: int, end: int) -> int:
         """Add the tasks of pieces `begin` to `end`; return the level of the last one, or -1."""
-        if plan.path(begin, end).is_file():
+        if contents.is_current(plan.path(begin, end)):
             return -1
         if end - begin == 1:
             task, level = CurveTask(plan, begin, end), 0

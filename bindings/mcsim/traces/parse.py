@@ -249,6 +249,24 @@ class Parse:
         )
 
 
+def content_digest(path: Path, cache_dir: Path) -> str:
+    """Return the SHA-256 of a file, from its note or by reading it.
+
+    Raises
+    ------
+    HostError
+        If the file cannot be read.
+    """
+    state, note = file_state(path), note_path(cache_dir, path)
+    if (noted := noted_digest(note, state)) is not None:
+        return noted
+    digest = file_digest(path, lambda done: None)
+    with suppress(OSError):
+        open_cache(cache_dir)
+        keep_digest(note, state, digest)
+    return digest
+
+
 def noted_digest(note: Path, state: list[int]) -> str | None:
     """Return the digest in a note if the file is still in this state."""
     with suppress(OSError, ValueError):

@@ -47,6 +47,7 @@ class View:
 
     block_bytes: int
     ops: Literal["reads", "all"]
+    addresses: bool = False
 
     def options(self, *, has_lengths: bool) -> dict[str, Any]:
         """Return the view as of `Workload.intern`."""
@@ -55,7 +56,8 @@ class View:
             "ops": self.ops,
             "line_blocks": 1,
         }
-        return view | ({"bytes": True} if has_lengths else {})
+        more = {"bytes": has_lengths, "addresses": self.addresses}
+        return view | {name: True for name, is_kept in more.items() if is_kept}
 
 
 class Streamed:

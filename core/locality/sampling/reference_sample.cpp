@@ -25,10 +25,20 @@ std::uint64_t exponential(std::uint64_t uniform) {
   return (((static_cast<std::uint64_t>(zeros) + 1) * one - log2) * ln2) >> 16;
 }
 
+std::uint32_t narrowed(std::uint64_t weight) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::min(weight, most));
+}
+
 }  // namespace
 
 ReferenceSample::ReferenceSample(std::uint64_t seed) : seed_(seed), random_(mix64(seed)) {
   kept_.reserve(kRoom);
+}
+
+ReferenceSample::ReferenceSample(const std::vector<std::uint32_t>& blocks, std::uint64_t weight)
+    : seed_(0), random_(0) {
+  for (const std::uint32_t block : blocks) kept_.push_back({block, narrowed(weight)});
 }
 
 void ReferenceSample::clear() {
@@ -40,9 +50,7 @@ void ReferenceSample::clear() {
 
 void ReferenceSample::keep(std::uint64_t hash, std::uint64_t weight) {
   while (kept_.size() >= kRoom) halve();
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-  kept_.push_back(
-      {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(std::min(weight, most))});
+  kept_.push_back({static_cast<std::uint32_t>(hash >> 32), narrowed(weight)});
   next_ += distance();
 }
 
@@ -100,6 +108,33 @@ ReferenceSample::SamplingError ReferenceSample::sampling_error(double accesses,
   }
   result.variance = accesses / looks * (alone + (accesses - 1) / (looks - 1) * pairs);
   return result;
+}
+
+void TimedReferenceSample::merge(const KeptReferences& next) {
+  if (next.limit < kept_.limit) lower_limit(next.limit);
+  for (std::size_t i = 0; i < next.priorities.size(); ++i) {
+    if (next.priorities[i] <= kept_.limit) keep(next.priorities[i], next.blocks[i]);
+  }
+}
+
+void TimedReferenceSample::keep(std::uint64_t priority, std::uint32_t block) {
+  kept_.priorities.push_back(priority);
+  kept_.blocks.push_back(block);
+  while (kept_.priorities.size() > ReferenceSample::kRoom && kept_.limit > 0) {
+    lower_limit(kept_.limit / 2);
+  }
+}
+
+void TimedReferenceSample::lower_limit(std::uint64_t limit) {
+  kept_.limit = limit;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kept_.priorities.size(); ++i) {
+    if (kept_.priorities[i] > limit) continue;
+    kept_.priorities[count] = kept_.priorities[i];
+    kept_.blocks[count++] = kept_.blocks[i];
+  }
+  kept_.priorities.resize(count);
+  kept_.blocks.resize(count);
 }
 
 }  // namespace mcsim

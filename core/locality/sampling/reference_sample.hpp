@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/random.hpp"
+#include "core/base/types.hpp"
+#include "core/base/wraps.hpp"
+
 namespace mcsim {
 
 // A uniform random sample of the references of a stream, independent of spatial sampling of blocks.
@@ -22,6 +26,8 @@ class ReferenceSample {
   static constexpr int kFractionBits = 4;
 
   explicit ReferenceSample(std::uint64_t seed);
+  // A full sample: references of this weight, by the upper halves of the hashes of their blocks.
+  ReferenceSample(const std::vector<std::uint32_t>& blocks, std::uint64_t weight);
 
   // The position in the stream, from 0, of the next reference to keep.
   std::uint64_t next() const { return next_; }
@@ -64,6 +70,55 @@ class ReferenceSample {
   std::uint64_t next_ = 0;
   int doublings_ = 0;  // of the mean distance
   std::vector<Kept> kept_;
+};
+
+// References with the lowest priorities.
+struct KeptReferences {
+  std::uint64_t limit = ~std::uint64_t{0};  // the highest priority that is kept
+  std::vector<std::uint64_t> priorities;
+  std::vector<std::uint32_t> blocks;  // the upper halves of the hashes of their blocks
+
+  friend bool operator==(const KeptReferences&, const KeptReferences&) = default;
+};
+
+// A uniform random sample of the references of a stream with times. A reference has a random
+// priority, the hash of its time and of its position among the references of that time. The lowest
+// priorities are kept, and the limit is halved when the sample is full. So the samples of pieces of
+// a stream merge into that of the stream, if no time is in two pieces.
+class TimedReferenceSample {
+ public:
+  explicit TimedReferenceSample(std::uint64_t seed) : salt_(mix64(seed)), next_(salt_) {}
+
+  // Adds the next reference, to the block with the hash that `hash()` returns. Times never
+  // decrease.
+  template <class Hash>
+  MCSIM_WRAPS void add(Nanoseconds time, Hash&& hash) {
+    if (time != time_) {
+      time_ = time;
+      next_ = static_cast<std::uint64_t>(time) * kTimeFactor + salt_;
+    }
+    const std::uint64_t priority = mix64(next_++);
+    if (priority <= kept_.limit) keep(priority, static_cast<std::uint32_t>(hash() >> 32));
+  }
+  // Adds the references of another piece.
+  void merge(const KeptReferences& piece);
+
+  const KeptReferences& kept() const { return kept_; }
+  std::size_t bytes() const {
+    return ReferenceSample::kRoom * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
+  }
+
+ private:
+  // Odd, so that the references of one time have numbers far from those of another.
+  static constexpr std::uint64_t kTimeFactor = 0xd1342543de82ef95ULL;
+
+  void keep(std::uint64_t priority, std::uint32_t block);
+  void lower_limit(std::uint64_t limit);
+
+  std::uint64_t salt_;
+  std::uint64_t next_;
+  Nanoseconds time_ = 0;
+  KeptReferences kept_;
 };
 
 }  // namespace mcsim

@@ -306,6 +306,35 @@ std::string note_on(const GroupFits& fits, double accesses) {
 
 }  // namespace
 
+void SampleGroups::merge(const SampleGroups& piece) {
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    Group& group = groups_[g];
+    const Group& more = piece.groups_[g];
+    for (std::size_t bin = 0; bin < kBinCount; ++bin) group.hits[bin] += more.hits[bin];
+    group.references += more.references;
+  }
+}
+
+std::vector<std::uint64_t> SampleGroups::counts() const {
+  std::vector<std::uint64_t> counts;
+  counts.reserve(kCounts);
+  for (const Group& group : groups_) {
+    counts.insert(counts.end(), group.hits.begin(), group.hits.end());
+    counts.push_back(group.references);
+  }
+  return counts;
+}
+
+SampleGroups SampleGroups::of_counts(std::span<const std::uint64_t> counts) {
+  SampleGroups result;
+  for (Group& group : result.groups_) {
+    std::copy_n(counts.begin(), kBinCount, group.hits.begin());
+    group.references = counts[kBinCount];
+    counts = counts.subspan(kBinCount + 1);
+  }
+  return result;
+}
+
 CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
                             const ReferenceSample& reference_sample, Correction correction) {
   const bool samples = counts.rate < 1;

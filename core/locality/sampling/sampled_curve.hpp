@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,8 @@ class SampleGroups {
 
   void clear() { std::fill(groups_.begin(), groups_.end(), Group{}); }
   std::size_t bytes() const { return groups_.size() * sizeof(Group); }
+  // Adds the references of another piece of the stream.
+  void merge(const SampleGroups& piece);
 
   // Counts a reference with this spread to the block with this hash, which hits from `capacity` on
   // or never.
@@ -66,6 +69,11 @@ class SampleGroups {
     std::uint64_t references = 0;
   };
   const std::vector<Group>& groups() const { return groups_; }
+  // All counts as a column, for files.
+  static constexpr std::size_t kCounts = kGroups * (kBinCount + 1);
+  std::vector<std::uint64_t> counts() const;
+  // `counts` are kCounts.
+  static SampleGroups of_counts(std::span<const std::uint64_t> counts);
 
  private:
   // Uses middle bits: the upper bits decide on sampling, the lowest on places in hash tables.

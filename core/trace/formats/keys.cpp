@@ -58,7 +58,7 @@ std::optional<std::string_view> KeysReader::text_of(std::string_view line) {
 
 LineKind KeysReader::parse_text(std::string_view line, Requests& out) {
   const auto key = text_of(line);
-  return key ? push(id_of(*key), 0, out) : bad(complaint_);
+  return key ? push(mention(*key), 0, out) : bad(complaint_);
 }
 
 LineKind KeysReader::parse_first_text(std::string_view line, Requests& out) {
@@ -70,8 +70,8 @@ LineKind KeysReader::parse_first_text(std::string_view line, Requests& out) {
     return bad(complaint_);
   }
   for (std::uint64_t& key : out.offset) {
-    key =
-        id_of(has_negative_ ? std::to_string(static_cast<std::int64_t>(key)) : std::to_string(key));
+    key = mention(has_negative_ ? std::to_string(static_cast<std::int64_t>(key))
+                                : std::to_string(key));
   }
   has_text_keys_ = true;
   return parse_text(line, out);

@@ -52,7 +52,7 @@ class TencentPhotoReader final : public TextReader<TencentPhotoReader> {
                                static_cast<std::size_t>(category.end() - photo.begin()));
     check_vm_name(scan, "a key", key);
     if (scan.failed()) return bad(scan);
-    out.push(time, 0, Op::kRead, id_of(key), size, response);
+    out.push(time, 0, Op::kRead, mention(key), size, response);
     return LineKind::kRequest;
   }
 

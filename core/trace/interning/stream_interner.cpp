@@ -26,7 +26,7 @@ void permute(std::span<T> values, std::span<const std::uint32_t> order, std::vec
 bool StreamInterner::supports(const ExpandOptions& options) {
   return options.key != BlockKey::kByteOffset && options.line_blocks == 1 &&
          options.cut_bytes == 0 && options.sample_rate == 1 && options.block_bytes > 0 &&
-         !options.whole_seconds && !options.responses && !options.classes && !options.addresses;
+         !options.whole_seconds && !options.responses && !options.classes;
 }
 
 StreamInterner::StreamInterner(ExpandOptions options)
@@ -208,12 +208,27 @@ void StreamInterner::number_by_vm(Accesses& trace) {
     next.push_back(first);
     first += static_cast<std::uint32_t>(vm.unique_blocks);
   }
-  if (trace.vms.size() < 2) return;
-  std::vector<std::uint32_t> ids(vm_of_block_.size());
-  for (std::size_t block = 0; block < ids.size(); ++block) {
-    ids[block] = next[vm_of_block_[block]]++;
+  std::vector<std::uint32_t> ids;
+  if (trace.vms.size() > 1) {
+    ids.resize(vm_of_block_.size());
+    for (std::size_t block = 0; block < ids.size(); ++block) {
+      ids[block] = next[vm_of_block_[block]]++;
+    }
+    for (std::uint32_t& id : ids_.values()) id = ids[id];
   }
-  for (std::uint32_t& id : ids_.values()) id = ids[id];
+  if (options_.addresses) trace.block_address = addresses_of(ids);
+}
+
+// The addresses of blocks by id; `ids` has the ids of the numbers of the table unless it is empty.
+std::vector<std::uint64_t> StreamInterner::addresses_of(std::span<const std::uint32_t> ids) const {
+  const std::uint64_t unit = options_.key == BlockKey::kAligned ? options_.block_bytes : 1;
+  const bool has_vm = (key_bits_ >> kKeyBits) == 0;
+  const std::uint64_t of_block = has_vm ? (std::uint64_t{1} << kKeyBits) - 1 : ~std::uint64_t{0};
+  std::vector<std::uint64_t> addresses(table_.size());
+  table_.for_each([&](std::uint64_t key, std::uint32_t value) {
+    addresses[ids.empty() ? value - 1 : ids[value - 1]] = (key & of_block) * unit;
+  });
+  return addresses;
 }
 
 absl::StatusOr<Accesses> StreamInterner::finish(std::span<const std::string> vms,
@@ -226,6 +241,7 @@ absl::StatusOr<Accesses> StreamInterner::finish(std::span<const std::string> vms
     trace.time_base = time_base;
     trace.block_bytes = options_.block_bytes;
     trace.keeps_bytes = options_.bytes;
+    trace.keeps_addresses = options_.addresses;
     trace.given = given_;
     for (std::size_t v = 0; v < vms.size(); ++v) {
       MCSIM_RETURN_IF_ERROR(check_vm_name(vms[v]));

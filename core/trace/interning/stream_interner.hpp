@@ -121,6 +121,7 @@ class StreamInterner {
   void sort_equal_times();
   void sort_run(std::size_t begin, std::size_t end);
   void number_by_vm(Accesses& trace);
+  std::vector<std::uint64_t> addresses_of(std::span<const std::uint32_t> ids) const;
   std::uint64_t block_of(std::uint64_t offset) const {
     return shift_ >= 0 ? offset >> shift_ : offset / options_.block_bytes;
   }

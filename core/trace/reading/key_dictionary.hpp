@@ -1,17 +1,18 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <absl/hash/hash.h>
 #include <boost/unordered/unordered_flat_map.hpp>
+
+#include "core/trace/reading/short_keys.hpp"
 
 namespace mcsim {
 
@@ -19,61 +20,67 @@ namespace mcsim {
 class KeyDictionary {
  public:
   std::uint64_t id_of(std::string_view key) {
-    if (const auto known = find(key)) return *known;
-    const std::uint64_t id = keys_.size();
+    if (key.size() <= ShortKey::kMost) return id_of(ShortKey(key));
+    const auto known = ids_.find(key);
+    if (known != ids_.end()) return known->second;
     const std::string& kept = keys_.emplace_back(key);  // a deque does not move its elements
-    if (key.size() <= kShort) {
-      short_ids_.emplace(packed(key), id);
-    } else if (key.size() <= kMedium) {
-      medium_ids_.emplace(packed_in_two(key), id);
-    } else {
-      ids_.emplace(kept, id);
-    }
-    return id;
+    return ids_.emplace(kept, keys_.size() - 1).first->second;
   }
 
   std::optional<std::uint64_t> find(std::string_view key) const {
-    if (key.size() <= kShort) {
-      const auto known = short_ids_.find(packed(key));
-      return known != short_ids_.end() ? std::optional(known->second) : std::nullopt;
-    }
-    if (key.size() <= kMedium) {
-      const auto known = medium_ids_.find(packed_in_two(key));
-      return known != medium_ids_.end() ? std::optional(known->second) : std::nullopt;
+    if (key.size() <= ShortKey::kMost) {
+      const std::uint64_t id = short_ids_.find(ShortKey(key));
+      return id != ShortKeyIds::kNone ? std::optional(id) : std::nullopt;
     }
     const auto known = ids_.find(key);
     return known != ids_.end() ? std::optional(known->second) : std::nullopt;
+  }
+
+  // Notes a mention of a key, and returns its number among those since take_ids(). Lookups of many
+  // keys in turn wait for memory together.
+  std::uint64_t mention(std::string_view key) {
+    const std::uint64_t number = ids_of_mentions_.size() + waiting_.size();
+    if (key.size() <= ShortKey::kMost) {
+      waiting_.emplace_back(key);
+      if (waiting_.size() == kMostWaiting) look_up();
+    } else {
+      look_up();
+      ids_of_mentions_.push_back(id_of(key));
+    }
+    return number;
+  }
+
+  // Returns the ids of all mentions since the last call, by number.
+  std::vector<std::uint64_t> take_ids() {
+    look_up();
+    return std::exchange(ids_of_mentions_, {});
   }
 
   std::size_t size() const { return keys_.size(); }
   const std::deque<std::string>& keys() const { return keys_; }
 
  private:
-  static constexpr std::size_t kShort = 7;
-  static constexpr std::size_t kMedium = 15;
-  using TwoWords = std::pair<std::uint64_t, std::uint64_t>;
+  static constexpr std::size_t kMostWaiting = 1 << 12;
 
-  // Packs the bytes and the length of a short key into a unique number.
-  static std::uint64_t packed(std::string_view key) {
-    std::uint64_t word = key.size();
-    for (const char c : key) word = word << 8 | static_cast<unsigned char>(c);
-    return word;
+  std::uint64_t id_of(const ShortKey& key) {
+    const std::uint64_t id = short_ids_.find_or_add(key, keys_.size());
+    if (id == keys_.size()) keys_.emplace_back(key.text());
+    return id;
   }
 
-  // The same for a key of up to kMedium bytes.
-  static TwoWords packed_in_two(std::string_view key) {
-    std::array<unsigned char, 2 * sizeof(std::uint64_t)> bytes{};
-    std::memcpy(bytes.data(), key.data(), key.size());
-    bytes.back() = static_cast<unsigned char>(key.size());
-    TwoWords words;
-    std::memcpy(&words.first, bytes.data(), sizeof(words.first));
-    std::memcpy(&words.second, bytes.data() + sizeof(words.first), sizeof(words.second));
-    return words;
+  void look_up() {
+    constexpr std::size_t kAhead = 16;
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      if (i + kAhead < waiting_.size()) short_ids_.prefetch(waiting_[i + kAhead]);
+      ids_of_mentions_.push_back(id_of(waiting_[i]));
+    }
+    waiting_.clear();
   }
 
+  std::vector<ShortKey> waiting_;  // the last mentions
+  std::vector<std::uint64_t> ids_of_mentions_;
   std::deque<std::string> keys_;
-  boost::unordered_flat_map<std::uint64_t, std::uint64_t> short_ids_;
-  boost::unordered_flat_map<TwoWords, std::uint64_t, absl::Hash<TwoWords>> medium_ids_;
+  ShortKeyIds short_ids_;
   boost::unordered_flat_map<std::string_view, std::uint64_t, absl::Hash<std::string_view>> ids_;
 };
 

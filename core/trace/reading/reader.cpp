@@ -27,7 +27,9 @@ absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
   // Expects a file that was long so far to continue; a short file needs no reserved memory.
   chunk.reserve(std::min(full_chunk(), static_cast<std::size_t>(requests_)));
-  MCSIM_RETURN_IF_ERROR(fill(chunk));
+  const absl::Status filled = fill(chunk);
+  set_ids(chunk);
+  MCSIM_RETURN_IF_ERROR(filled);
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
   is_empty_ = rows_.skipped == 0;

@@ -110,10 +110,11 @@ class RequestReader {
     const auto number = vms_.find(name);
     return number ? std::optional(static_cast<VmId>(*number)) : std::nullopt;
   }
-  // Returns the id of an object's key.
-  std::uint64_t id_of(std::string_view key) {
+  // Returns what stands for an object's key in the offset of a request until the chunk is
+  // complete; then it is the key's id.
+  std::uint64_t mention(std::string_view key) {
     if (context_.is_live) return checksum(std::as_bytes(std::span(key)), 0);
-    return keys_.id_of(key);
+    return keys_.mention(key);
   }
 
   // Assigns all requests to the context's VM, number 0, because the file has no VM names.
@@ -147,6 +148,13 @@ class RequestReader {
 
   // The beginning of a message: "x.csv:17".
   std::string place(Count number) const;
+
+  // Replaces mentions by ids. If any request of a chunk has a mention, all have.
+  void set_ids(Requests& chunk) {
+    const std::vector<std::uint64_t> ids = keys_.take_ids();
+    if (ids.empty()) return;
+    for (std::uint64_t& offset : chunk.offset) offset = ids[offset];
+  }
 
   // Counts requests that next() did not return.
   void note_requests(Count count) { requests_ += count; }

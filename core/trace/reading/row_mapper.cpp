@@ -421,7 +421,7 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
     scan.complain("offset + length exceeds 64 bits");
   }
   if (scan.failed()) return Row::kRequest;
-  if (joins_key_) row_.offset = reader_->id_of(key_);
+  if (joins_key_) row_.offset = reader_->mention(key_);
   if (!vm_) {
     if (vm_name_ != last_vm_name_) {
       MCSIM_ASSIGN_OR_RETURN(last_vm_, reader_->vm_of(vm_name_));

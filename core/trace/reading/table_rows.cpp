@@ -69,9 +69,10 @@ std::string_view TableRows::text_of(const ArrowColumn& column, std::size_t row) 
 absl::Status TableRows::add(std::span<const ArrowColumn> columns, std::size_t rows, Requests& out) {
   MCSIM_RETURN_IF_ERROR(check_columns(columns, rows));
   return guarded(context_.name, [&] {
-    for (std::size_t row = 0; row < rows; ++row) {
-      MCSIM_RETURN_IF_ERROR(add_row(columns, row, out));
-    }
+    absl::Status added;
+    for (std::size_t row = 0; row < rows && added.ok(); ++row) added = add_row(columns, row, out);
+    set_ids(out);
+    MCSIM_RETURN_IF_ERROR(added);
     note_requests(static_cast<Count>(out.size()));
     return absl::OkStatus();
   });

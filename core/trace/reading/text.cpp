@@ -247,8 +247,7 @@ void append_vm_part(std::string& name, std::string_view part) {
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader) {
   const std::string_view key = scan.text("a key");
   if (scan.failed()) return 0;
-  if (const auto known = reader.keys().find(key)) return *known;
-  if (is_vm_name(key)) return reader.id_of(key);
+  if (is_vm_name(key)) return reader.mention(key);
   scan.complain_of("a key (UTF-8 without control characters)", key);
   return 0;
 }

@@ -36,6 +36,7 @@ FOLDERS: dict[tuple[str, str], list[str]] = {
     ("advise", "--output"): ["advise", TRACE, "--size", "8", "--output", "OUT"],
     ("compare", "--output"): ["compare", TRACE, "--sizes", "8", "--output", "OUT"],
     ("distances", "--output"): ["distances", TRACE, "--output", "OUT"],
+    ("kv", "--output"): ["kv", "kv.jsonl", "--output", "OUT"],
     ("mix", "--output"): ["mix", TRACE, "--sizes", "8", "--output", "OUT"],
     ("mrc", "--output"): ["mrc", TRACE, "--sizes", "8", "--output", "OUT"],
     ("tune", "--output"): ["tune", TRACE, "--size", "64KiB", "--output", "OUT"],
@@ -90,6 +91,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = [f"{k},read,{4096 * (k % 7)},4096,vm{k % 2}\n" for k in range(40)]
     Path(TRACE).write_text("time_s,op,offset,length,vm\n" + "".join(rows))
+    Path("kv.jsonl").write_text('{"timestamp": 0, "input_length": 9, "hash_ids": [1]}\n')
     Path("profile.yaml").write_text("kind: none\n")
     Path("search.yaml").write_text("name: none\n")
     Path("run").mkdir()
@@ -152,17 +154,18 @@ def test_no_file_in_a_folder_of_outputs_is_an_input(
         return code_of(*(out if word == "OUT" else word for word in FOLDERS[key]))
 
     assert run("first") == 0, capsys.readouterr().err
+    source = input_of(FOLDERS[key])
     names = [file.name for file in Path("first").iterdir()]
     assert names
-    content = Path(TRACE).read_bytes()
+    content = source.read_bytes()
     for name in names:
         out = Path(f"second-{name}")
         out.mkdir()
-        (out / name).symlink_to(Path(TRACE).absolute())
+        (out / name).symlink_to(source.absolute())
         assert run(str(out)) != 0
-        assert Path(TRACE).read_bytes() == content
-    assert run(TRACE) != 0
-    assert Path(TRACE).read_bytes() == content
+        assert source.read_bytes() == content
+    assert run(str(source)) != 0
+    assert source.read_bytes() == content
 
 
 def test_the_mode_of_a_replaced_file_stays(folder: Path) -> None:

@@ -43,7 +43,7 @@ TOLD: dict[str, dict[str, Any]] = {
     "bcache": {"bucket_kib": 4},
 }
 # All space on one device.
-ONE_TIER = {"single-tier", "dm-cache", "bcache"}
+ONE_TIER = {"single-tier", "dm-cache", "dm-writecache", "bcache"}
 # Hypervisor exclusive caching has the VMs' memory and its own.
 REFUSED = {("exclusive", 3), ("mixed-caching", 1), ("mixed-caching", 3)}
 

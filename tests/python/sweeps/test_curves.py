@@ -13,69 +13,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from commands import call, code_of
+from curve_traces import SECOND, expect_equal, in_pieces, made_trace, plan_of, run, untimed
 from local_dask import Dask, until
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.cli.main import cli
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.curve_pieces import ALL, CurvePiece
+from mcsim.locality.curve_parts import ALL
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import Blocks
-from mcsim.sweeps.curve_plan import CurvePlan, planned
-from mcsim.sweeps.curves import CurveTask, checked, levels, merge_files, run_by, run_task
-from mcsim.traces.open import Reading
+from mcsim.sweeps.curves import CurveTask, levels, merge_files, run_by, run_task
 from mcsim.traces.trace import Trace
-
-SECOND = 10**9
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-
-
-def made_trace(folder: Path, name: str, rng: np.random.Generator, begin: int, **more: Any) -> Path:
-    """Write requests of up to three VMs, several at most times, and return the file."""
-    count, seconds = more.get("count", 400), more.get("seconds", 90)
-    vms = [f"vm{v}" for v in rng.permutation(more.get("vms", 3))]
-    whole = Trace.from_arrays(
-        (np.sort(rng.integers(0, seconds, count)) + begin) * SECOND,
-        rng.integers(0, more.get("blocks", 60), count) * more.get("align", 2048),
-        rng.choice(more.get("lengths", [512, 4096, 9000, 20000]), count),
-        op=rng.integers(0, 2, count),
-        vm=rng.integers(0, len(vms), count),
-        vms=vms,
-        source=name,
-    )
-    return whole.save(folder / f"{name}.csv")
-
-
-def plan_of(files: list[Path], count: int, folder: Path, **more: Any) -> CurvePlan:
-    given = {"ops": "all", "block_bytes": 4096, "vms": None, "per_vm": True, **more}
-    return planned(
-        CurvePlan(
-            files=tuple(files), reading=Reading(), vm_name=None, count=count, folder=folder, **given
-        )
-    )
-
-
-def in_pieces(plan: CurvePlan, rng: random.Random) -> CurvePiece:
-    """Merge neighbours in random order: every tree can come out."""
-    for index in range(plan.count):
-        run_task(CurveTask(plan, index, index + 1))
-    pieces = [CurvePiece.read(plan.path(index, index + 1)) for index in range(plan.count)]
-    while len(pieces) > 1:
-        at = rng.randrange(len(pieces) - 1)
-        pieces[at : at + 2] = [pieces[at].merge(pieces[at + 1])]
-    return checked(pieces[0])
-
-
-def expect_equal(found: HitRatioCurve, expected: HitRatioCurve) -> None:
-    assert found.to_arrow().equals(expected.to_arrow(), check_metadata=True)
 
 
 def curves_of_whole(files: list[Path], **more: Any) -> dict[str, HitRatioCurve]:
@@ -154,19 +109,6 @@ def test_all_at_one_time_and_pieces_without_requests(tmp_path: Path) -> None:
     files = [made_trace(tmp_path, f"t{k}", rng, 5 * k, seconds=1, count=30) for k in range(2)]
     whole = in_pieces(plan_of(files, 64, tmp_path / "pieces"), random.Random(3))
     expect_equal(whole.finished()[ALL], curves_of_whole(files)[ALL])
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.stderr
-    return done.stdout
-
-
-def untimed(text: str) -> dict[str, Any]:
-    """Read JSON without the times of the stages."""
-    found: dict[str, Any] = json.loads(text)
-    assert found.pop("stages") is not None
-    return found
 
 
 def test_traces_without_a_clock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,11 +261,14 @@ def test_a_worker_with_another_mcsim_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_dask_workers_that_die(tmp_path: Path, dask: Dask) -> None:
+@pytest.mark.parametrize(
+    "kind", [["--per-vm"], ["--interval", "20s", "--estimator", "shards-rate(rate=0.2)"]]
+)
+def test_dask_workers_that_die(kind: list[str], tmp_path: Path, dask: Dask) -> None:
     dask.wait()
     rng = np.random.default_rng(9)
     files = [made_trace(tmp_path, f"t{k}", rng, 90 * k, count=60_000) for k in range(4)]
-    options = [*files, "--ops", "all", "--per-vm", "-q", "--json"]
+    options = [*files, "--ops", "all", *kind, "-q", "--json"]
     expected = run("mrc", *options)
 
     def kill() -> None:

@@ -138,5 +138,37 @@ TEST(ReferenceSample, BlocksOfNoWeightAreNotAskedAfter) {
   EXPECT_DOUBLE_EQ(sample.sampling_error(100, kNever).variance, 50 * 4);
 }
 
+TEST(TimedReferenceSample, IsNearOnLongStreams) {
+  const Keys keys = streams::zipf(50'000, 5000, 0.9, 1);
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    TimedReferenceSample whole(seed);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      // Ten references at a time.
+      whole.add(static_cast<Nanoseconds>(i / 10), [&] { return mix64(keys[i]); });
+    }
+    EXPECT_LE(whole.kept().blocks.size(), ReferenceSample::kRoom);
+    EXPECT_GT(whole.kept().blocks.size(), ReferenceSample::kRoom / 3);
+    const ReferenceSample sample(whole.kept().blocks, 7 * kOne);
+    sum += sample.sampling_error(static_cast<double>(keys.size()), kNever).variance / 40;
+  }
+  EXPECT_NEAR(sum, exact_variance(keys, 7), 0.1 * exact_variance(keys, 7));
+}
+
+TEST(TimedReferenceSample, SamplesOfPiecesMerge) {
+  const Keys keys = streams::zipf(50'000, 5000, 0.9, 1);
+  TimedReferenceSample whole(3);
+  TimedReferenceSample left(3);
+  TimedReferenceSample right(3);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto time = static_cast<Nanoseconds>(i / 10);
+    const auto hash = [&] { return mix64(keys[i]); };
+    whole.add(time, hash);
+    (i < 2000 ? left : right).add(time, hash);
+  }
+  left.merge(right.kept());
+  EXPECT_EQ(left.kept(), whole.kept());
+}
+
 }  // namespace
 }  // namespace mcsim

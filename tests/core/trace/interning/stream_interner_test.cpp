@@ -75,8 +75,8 @@ TEST(StreamInterner, EqualsTheBuilderForAnyVmsTimesViewsAndChunks) {
       const Requests requests = drawn(vms, 40'000, apart, 20'000, 20'000);
       for (const ExpandOptions& options :
            {ExpandOptions{}, ExpandOptions{.ops = OpFilter::kAll, .bytes = true},
-            ExpandOptions{.block_bytes = 3000, .ops = OpFilter::kAll, .bytes = true},
-            ExpandOptions{.key = BlockKey::kObject, .bytes = true}}) {
+            ExpandOptions{.block_bytes = 3000, .ops = OpFilter::kAll, .addresses = true},
+            ExpandOptions{.key = BlockKey::kObject, .bytes = true, .addresses = true}}) {
         const std::string expected = file_of(naively(requests, vms, options));
         for (const std::size_t chunk : {999, 40'000}) {
           const auto found = streamed(requests, vms, options, chunk);
@@ -92,9 +92,11 @@ TEST(StreamInterner, NumbersKeysOfAnySizeAndRequestsOfManyBlocks) {
   for (const std::size_t vms : {1, 3}) {
     Requests requests = drawn(vms, 5'000, 3, std::uint64_t{1} << (vms == 1 ? 51 : 47), 4096);
     requests.push(requests.time.back(), 0, Op::kRead, 4096, 1U << 30U);
-    const auto found = streamed(requests, vms, {}, 1'000);
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(file_of(*found), file_of(naively(requests, vms, {})));
+    for (const ExpandOptions& options : {ExpandOptions{}, ExpandOptions{.addresses = true}}) {
+      const auto found = streamed(requests, vms, options, 1'000);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(file_of(*found), file_of(naively(requests, vms, options)));
+    }
   }
 }
 

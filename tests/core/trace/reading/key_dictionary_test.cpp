@@ -32,5 +32,20 @@ TEST(KeyDictionary, NumbersKeysOfAnyLengthByFirstAppearance) {
   EXPECT_GT(keys.size(), 200U);
 }
 
+TEST(KeyDictionary, MentionsGetTheIdsOfTheirOrder) {
+  KeyDictionary expected;
+  KeyDictionary keys;
+  for (const int mentions : {0, 1, 4'096, 20'000}) {
+    std::vector<std::uint64_t> ids;
+    for (int i = 0; i < mentions; ++i) {
+      const std::string key(static_cast<std::size_t>(i % 23), static_cast<char>('a' + i % 26));
+      ids.push_back(expected.id_of(key));
+      ASSERT_EQ(keys.mention(key), static_cast<std::uint64_t>(i));
+    }
+    EXPECT_EQ(keys.take_ids(), ids);
+    EXPECT_EQ(keys.keys(), expected.keys());
+  }
+}
+
 }  // namespace
 }  // namespace mcsim

@@ -1,0 +1,117 @@
+"""Options of `mcsim kv` on bytes, tiers and parts of tenants, and their tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcsim.locality.prefixes import PrefixCurve
+    from mcsim.tables.result_table import ResultTable
+    from mcsim.traces.chains import ChainTrace
+
+
+def token_bytes_given(size: str | None, model: str | None) -> int | None:
+    """Return the bytes of a token, of `--bytes-per-token` or `--model`."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.specs import parse_spec
+    from mcsim.base.units import parse_bytes, parse_count
+    from mcsim.locality.prefixes import kv_bytes_per_token
+
+    if size is not None and model is not None:
+        raise ConfigError("--bytes-per-token and --model: one at a time")
+    if size is not None:
+        with mistakes_in("--bytes-per-token"):
+            return _checked(parse_bytes(size))
+    if model is None:
+        return None
+    with mistakes_in("--model"):
+        _, given = parse_spec(f"model({model})", "model", ["model"])
+        known = ("layers", "kv_heads", "head_size", "value_bytes")
+        if unknown := [key for key in given if key not in known]:
+            raise ConfigError(f"unknown key {unknown[0]!r}; one of {', '.join(known)}")
+        if missing := [key for key in known[:3] if key not in given]:
+            raise ConfigError(f"{missing[0]} is missing")
+        numbers = {key: parse_count(value) for key, value in given.items()}
+        return _checked(kv_bytes_per_token(**numbers))
+
+
+def _checked(token_bytes: int) -> int:
+    if not 0 < token_bytes <= 1 << 30:
+        raise ValueError(f"expected 1 B to 1 GiB for a token, got {token_bytes:,} B")
+    return token_bytes
+
+
+def check_modes(
+    per_tenant: bool,
+    interval: str | None,
+    sharing: bool,
+    partition: str | None,
+    ratio: float | None,
+    tiers: str | None,
+    bandwidth: str | None,
+    prefill: float | None,
+) -> None:
+    """Raise ConfigError for options that do not go together."""
+    from mcsim.base.errors import ConfigError
+
+    modes = {
+        "--per-tenant": per_tenant,
+        "--interval": interval is not None,
+        "--sharing": sharing,
+        "--partition": partition is not None,
+        "--tiers": tiers is not None,
+        "--target-token-hits": ratio is not None,
+    }
+    given = [name for name, value in modes.items() if value]
+    if len(given) > 1 and given[1:] != ["--target-token-hits"]:
+        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
+    for name, value in {"--bandwidth": bandwidth, "--prefill": prefill}.items():
+        if value is not None and tiers is None:
+            raise ConfigError(f"{name}: of which tiers? --tiers has them")
+
+
+def _pairs(option: str, text: str) -> dict[str, str]:
+    from mcsim.base.errors import ConfigError
+
+    pairs = [item.partition("=") for item in text.split(",")]
+    if any(not (name.strip() and value.strip()) for name, _, value in pairs):
+        raise ConfigError(f"{option}: expected NAME=SIZE,..., got {text!r}")
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    if len(found) < len(pairs):
+        raise ConfigError(f"{option}: a name occurs twice in {text!r}")
+    return found
+
+
+def tiers_of(
+    curve: PrefixCurve, tiers: str, bandwidth: str | None, prefill: float | None
+) -> ResultTable:
+    """Return the table of `--tiers`."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.base.sizes import parse_capacity
+    from mcsim.base.units import parse_bytes
+    from mcsim.locality.prefix_parts import prefix_tiers
+
+    with mistakes_in("--tiers"):
+        sizes = {
+            name: parse_capacity(value, curve.distinct, curve.block_bytes)
+            for name, value in _pairs("--tiers", tiers).items()
+        }
+    with mistakes_in("--bandwidth"):
+        rates = {
+            name: float(parse_bytes(value))
+            for name, value in (_pairs("--bandwidth", bandwidth) if bandwidth else {}).items()
+        }
+    return prefix_tiers(curve, sizes, bandwidth=rates, prefill=prefill)
+
+
+def partition_of(
+    trace: ChainTrace, curve: PrefixCurve, size: str, rules: dict[str, Any]
+) -> ResultTable:
+    """Return the table of `--partition`."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.base.sizes import parse_capacity
+    from mcsim.locality.prefix_parts import prefix_partition
+
+    with mistakes_in("--partition"):
+        capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
+        return prefix_partition(trace, capacity, **rules)

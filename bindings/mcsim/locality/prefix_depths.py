@@ -1,0 +1,121 @@
+"""Depths of the blocks of chain traces in the LRU stack, before the request that looks them up.
+
+A request first looks up all its blocks and then touches them. If it touches the tail first, blocks
+lie deeper in the stack the farther they are from the head. A cache of C blocks then hits the blocks
+with a depth below C, and these are a prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim._core import locality as _locality
+from mcsim.traces.chains import ChainTrace
+
+FullHit = Literal["all", "minus-one-block", "minus-one-token"]
+"""What a request hits if all its tokens are cached."""
+
+_PART = 1 << 18  # blocks whose numbers fit the processor's caches
+
+
+class Depths(NamedTuple):
+    """Depths in blocks, before the request that looks them up.
+
+    Attributes
+    ----------
+    every : ndarray of int64, shape (blocks,)
+        Least capacity that hits each block of a request, minus 1, in any order.
+    last : ndarray of int64, shape (requests,)
+        The same for the last block of each request.
+    never : int
+        Depth of a block that no cache has; all others are less.
+    """
+
+    every: NDArray[np.int64]
+    last: NDArray[np.int64]
+    never: int
+
+
+def _parts(trace: ChainTrace) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the blocks of some requests, and for each its rank from the head and from the tail."""
+    ends = np.searchsorted(trace.starts, np.arange(_PART, len(trace.blocks) + _PART, _PART))
+    begin = 0
+    for end in np.unique(np.minimum(ends, len(trace))).tolist():
+        starts = trace.starts[begin : end + 1]
+        counts = np.diff(starts)
+        blocks = slice(int(starts[0]), int(starts[-1]))
+        rank = np.arange(blocks.start, blocks.stop) - np.repeat(starts[:-1], counts)
+        yield blocks, rank, np.repeat(counts - 1, counts) - rank
+        begin = end
+
+
+def _never(trace: ChainTrace) -> int:
+    return int(trace.blocks.max(initial=0)) + 1
+
+
+def tail_first(trace: ChainTrace) -> Depths:
+    """Return the depths if a request touches its tail first.
+
+    A touched block has passed those that its request touched before, which are deeper, so its
+    distance has them in addition.
+    """
+    stream = np.empty_like(trace.blocks)
+    for part, rank, to_tail in _parts(trace):
+        mirrored = np.arange(len(rank)) + to_tail - rank
+        stream[part] = trace.blocks[part][mirrored]
+    depths = np.array(_locality.reuse_distances(stream))
+    never = _never(trace)
+    for part, rank, _ in _parts(trace):
+        of_part = depths[part]
+        is_cold = of_part < 0
+        of_part -= rank
+        of_part[is_cold] = never
+    last = np.full(len(trace), never)
+    has_blocks = trace.lengths > 0
+    last[has_blocks] = depths[trace.starts[:-1][has_blocks]]
+    return Depths(depths, last, never)
+
+
+def head_first(trace: ChainTrace) -> Depths:
+    """Return the greatest depth of each block and those before it, if heads are touched first.
+
+    Blocks before a block in its chain were last touched by the same request, and are deeper, or by
+    a later one, and are less deep. Its distance has the former in addition to its depth.
+    """
+    never, index = _never(trace), np.arange(len(trace.blocks))
+    distances = _locality.reuse_distances(trace.blocks)
+    request = np.repeat(np.arange(len(trace)), trace.lengths)
+    by_block = np.argsort(trace.blocks, kind="stable")
+    previous = np.full(len(index), -1)
+    again = trace.blocks[by_block[1:]] == trace.blocks[by_block[:-1]]
+    previous[by_block[1:][again]] = request[by_block[:-1][again]]
+    begins = np.ones(len(index), bool)
+    begins[1:] = (request[1:] != request[:-1]) | (previous[1:] != previous[:-1])
+    run = np.maximum.accumulate(np.where(begins, index, 0))
+    depths = np.where(distances < 0, never, distances - (index - run))
+    # The maximum along each request: later requests have larger keys.
+    keys = np.maximum.accumulate(request * (never + 1) + depths)
+    depths = keys - request * (never + 1)
+    last = np.full(len(trace), never)
+    has_blocks = trace.lengths > 0
+    last[has_blocks] = depths[trace.starts[1:][has_blocks] - 1]
+    return Depths(depths, last, never)
+
+
+def reductions_of(
+    trace: ChainTrace, full_hit: FullHit
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the blocks and tokens that a request of which all blocks hit has less than these."""
+    capacity = trace.lengths * trace.block_tokens
+    blocks, tokens = np.zeros(len(trace), np.int64), np.maximum(capacity - trace.tokens, 0)
+    has_all = (trace.tokens <= capacity) & (trace.lengths > 0)
+    if full_hit == "minus-one-block":
+        blocks[has_all] = 1
+        tokens[has_all] = trace.block_tokens
+    elif full_hit == "minus-one-token":
+        tokens[has_all] += 1
+    return blocks, tokens

@@ -1,0 +1,396 @@
+"""Prefix hits of LRU at all capacities, exact, for chain traces; see `prefix_depths`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcsim.base.arguments import whole_number
+from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.suggest import check_choice
+from mcsim.base.units import format_duration, parse_count, parse_duration, parse_share
+from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
+from mcsim.traces.chains import ChainTrace
+
+if TYPE_CHECKING:
+    from mcsim.tables.result_table import ResultTable
+
+Order = Literal["tail-first", "head-first"]
+"""The order in which a request touches its blocks."""
+
+_MOST_BLOCK_BYTES = 1 << 42
+_MOST_INTERVALS = 10_000
+
+PrefixUnit = Literal["blocks", "tokens", "requests"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixCurve:
+    """The prefix hits of LRU over its capacity, a step function.
+
+    Attributes
+    ----------
+    capacities : ndarray of int64, shape (k,)
+        Capacities in blocks, strictly increasing.
+    block_hits, token_hits, full_hits : ndarray of int64, shape (k,)
+        Blocks and tokens of the cached prefixes at each capacity, and requests of which all blocks
+        hit.
+    requests, blocks, tokens : int
+        What was counted, without the warm-up.
+    distinct : int
+        Distinct blocks of the trace.
+    block_tokens : int
+        Tokens of a block.
+    block_bytes : int, optional
+        Bytes of a block.
+    label : str
+        Name of the trace or tenant.
+    """
+
+    capacities: NDArray[np.int64]
+    block_hits: NDArray[np.int64]
+    token_hits: NDArray[np.int64]
+    full_hits: NDArray[np.int64]
+    requests: int
+    blocks: int
+    tokens: int
+    distinct: int
+    block_tokens: int
+    block_bytes: int | None = None
+    label: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<PrefixCurve of {self.requests:,} requests: {self.ceiling:.4f} of {self.tokens:,} "
+            f"tokens at {int(self.capacities[-1]) if len(self.capacities) else 0:,} blocks>"
+        )
+
+    @property
+    def ceiling(self) -> float:
+        """Share of the tokens that an unlimited cache hits."""
+        return float(self.token_hits[-1]) / max(1, self.tokens) if len(self.token_hits) else 0.0
+
+    def of(self, unit: PrefixUnit) -> HitRatioCurve:
+        """Return the curve of the hits of blocks, tokens or requests.
+
+        Parameters
+        ----------
+        unit : {'blocks', 'tokens', 'requests'}
+            A request hits if all its blocks do.
+
+        Returns
+        -------
+        HitRatioCurve
+            Hits in `unit`, over capacities in blocks; `optimize` divides a cache by such curves.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such unit.
+
+        Examples
+        --------
+        >>> trace = mc.ChainTrace.from_arrays([0, 2, 4], [7, 8, 7, 9], block_tokens=16)
+        >>> mc.prefix_curve(trace).of("tokens").at([1, 2])
+        array([0.25, 0.25])
+        """
+        check_choice("unit", unit, get_args(PrefixUnit))
+        hits = {"blocks": self.block_hits, "tokens": self.token_hits, "requests": self.full_hits}
+        return HitRatioCurve(
+            self.capacities,
+            hits[unit].astype(np.float64),
+            accesses=getattr(self, unit),
+            distinct=self.distinct,
+            block_bytes=self.block_bytes,
+            note=f"prefix hits, in {unit}",
+        )
+
+    def capacity_for(self, token_ratio: float) -> int | None:
+        """Return the smallest capacity that hits a share of the tokens.
+
+        Parameters
+        ----------
+        token_ratio : float
+            Share of the tokens, in [0, 1].
+
+        Returns
+        -------
+        int or None
+            Capacity in blocks; None if no capacity hits as much.
+        """
+        return self.of("tokens").capacity_for(token_ratio)
+
+    def table(self, capacities: ArrayLike) -> ResultTable:
+        """Tabulate the hits at some capacities.
+
+        Parameters
+        ----------
+        capacities : array_like of int
+            Capacities in blocks.
+
+        Returns
+        -------
+        ResultTable
+            A row for each capacity.
+        """
+        from mcsim.tables.result_table import ResultTable
+
+        sizes = np.asarray(capacities, np.int64).reshape(-1)
+        step = np.searchsorted(self.capacities, sizes, "right")
+        block_hits, token_hits, full_hits = (
+            np.concatenate([[0], hits])[step]
+            for hits in (self.block_hits, self.token_hits, self.full_hits)
+        )
+        columns = {
+            "capacity": sizes,
+            "bytes": self._bytes(sizes) if self.block_bytes else None,
+            "hits": block_hits,
+            "hit_ratio": block_hits / max(1, self.blocks),
+            "token_hits": token_hits,
+            "token_hit_ratio": token_hits / max(1, self.tokens),
+            "full_hits": full_hits,
+            "recomputed": self.tokens - token_hits,
+        }
+        return ResultTable(
+            {name: values for name, values in columns.items() if values is not None}, "prefixes"
+        )
+
+    def _bytes(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        largest, size = int(sizes.max(initial=0)), self.block_bytes or 0
+        if largest * size >= 2**63:
+            raise ConfigError(f"capacities: {largest:,} blocks of {size:,} bytes are too many")
+        return sizes * size
+
+
+def prefix_curve(
+    trace: ChainTrace,
+    *,
+    order: Order = "tail-first",
+    full_hit: FullHit = "all",
+    warm_up: int | str = 0,
+    block_bytes: int | None = None,
+) -> PrefixCurve:
+    """Count the prefix hits of LRU at all capacities, in one pass.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+        The requests, which share one cache.
+    order : {'tail-first', 'head-first'}
+        The order in which a request touches its blocks, after it has looked up all. With
+        ``'tail-first'``, tails are evicted before heads, as in vLLM and SGLang.
+    full_hit : {'all', 'minus-one-block', 'minus-one-token'}
+        What a request hits if all its tokens are cached: all, all blocks but the last one (vLLM),
+        or all tokens but one.
+    warm_up : int or str
+        First requests that are replayed without being counted, or their share, such as ``'50%'``.
+    block_bytes : int, optional
+        Bytes of a block, for capacities in bytes.
+
+    Returns
+    -------
+    PrefixCurve
+        Exact at every capacity.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is wrong.
+
+    Examples
+    --------
+    >>> trace = mc.ChainTrace.from_arrays([0, 2, 4], [7, 8, 7, 8], block_tokens=16)
+    >>> mc.prefix_curve(trace).table([1, 2]).token_hits.tolist()
+    [16, 32]
+    """
+    (curve,) = _curves(trace, order, full_hit, warm_up, block_bytes, {trace.label: None})
+    return curve
+
+
+def prefix_curves(
+    trace: ChainTrace,
+    *,
+    order: Order = "tail-first",
+    full_hit: FullHit = "all",
+    warm_up: int | str = 0,
+    block_bytes: int | None = None,
+    interval: str | None = None,
+) -> dict[str, PrefixCurve]:
+    """Count the prefix hits of each tenant, or interval, in one LRU cache that all share.
+
+    The curve of a tenant with a cache of its own is that of ``trace.of_tenant(name)``.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+        A trace with tenants.
+    order, full_hit, warm_up, block_bytes
+        As of `prefix_curve`.
+    interval : str, optional
+        Length of intervals in place of tenants, such as ``'1h'``; they begin at the first request.
+
+    Returns
+    -------
+    dict of str to PrefixCurve
+        By tenant, or by the begin of each interval with requests; capacities are those of the
+        shared cache.
+
+    Raises
+    ------
+    ConfigError
+        If the trace has no tenants or times, or a parameter is wrong.
+    """
+    if interval is not None:
+        groups = _intervals(trace, interval)
+    elif trace.tenant is None:
+        raise ConfigError(f"{trace.label}: no tenants: the trace has no such field")
+    else:
+        groups = {name: trace.tenant == i for i, name in enumerate(trace.tenants)}
+    curves = _curves(trace, order, full_hit, warm_up, block_bytes, groups)
+    return dict(zip(groups, curves, strict=True))
+
+
+def _intervals(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
+    """Return the requests of each interval, by its begin after the first request."""
+    if trace.times is None:
+        raise ConfigError(f"{trace.label}: interval: the trace has no times")
+    with mistakes_in("interval"):
+        length = parse_duration(interval)
+        if length == 0:
+            raise ValueError("expected a length above 0")
+    places = (trace.times - trace.times[:1]) // (length * 1e-9)
+    if (count := len(np.unique(places))) > _MOST_INTERVALS:
+        raise ConfigError(f"interval: {count:,} intervals; at most {_MOST_INTERVALS:,}")
+    begins = {
+        int(at): format_duration(int(at) * length) if at else "0s" for at in np.unique(places)
+    }
+    return {begin: places == at for at, begin in begins.items()}
+
+
+def _curves(
+    trace: ChainTrace,
+    order: Order,
+    full_hit: FullHit,
+    warm_up: int | str,
+    block_bytes: int | None,
+    groups: Mapping[str, NDArray[np.bool_] | None],
+) -> list[PrefixCurve]:
+    """Count the hits of groups of requests, each a mask or, if None, all."""
+    check_choice("order", order, get_args(Order))
+    check_choice("full_hit", full_hit, get_args(FullHit))
+    if block_bytes is not None:
+        whole_number("block_bytes", block_bytes, 1, _MOST_BLOCK_BYTES)
+    first = warm_up_requests(warm_up, len(trace))
+    depths = tail_first(trace) if order == "tail-first" else head_first(trace)
+    reductions = reductions_of(trace, full_hit)
+    made = []
+    for label, mask in groups.items():
+        counted = np.ones(len(trace), bool) if mask is None else mask.copy()
+        counted[:first] = False
+        made.append(_counted(trace, depths, reductions, counted, block_bytes, label))
+    return made
+
+
+def kv_bytes_per_token(layers: int, kv_heads: int, head_size: int, value_bytes: int = 2) -> int:
+    """Return the bytes that the keys and values of a token take.
+
+    Parameters
+    ----------
+    layers : int
+        Layers with attention over all tokens.
+    kv_heads : int
+        Heads of keys and values in a layer; fewer than those of queries with grouped queries.
+    head_size : int
+        Values of a head.
+    value_bytes : int
+        Bytes of a value: 2 for BF16, 1 for FP8.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ConfigError
+        If a number is not positive.
+
+    Examples
+    --------
+    >>> from mcsim.locality.prefixes import kv_bytes_per_token
+    >>> kv_bytes_per_token(32, 8, 128)
+    131072
+    """
+    given = {"layers": layers, "kv_heads": kv_heads, "head_size": head_size}
+    product = 2 * whole_number("value_bytes", value_bytes, 1, 64)
+    for name, value in given.items():
+        product *= whole_number(name, value, 1, 10**6)
+    return product
+
+
+def warm_up_requests(warm_up: int | str, requests: int) -> int:
+    """Return the number of requests of a warm-up, which may be a share of all.
+
+    Parameters
+    ----------
+    warm_up : int or str
+    requests : int
+        Requests of the trace.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ConfigError
+        If it is neither a number of requests nor a share.
+    """
+    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
+        with mistakes_in("warm_up"):
+            return int(parse_share(warm_up) * requests)
+    with mistakes_in("warm_up"):
+        count = parse_count(warm_up)
+    return min(count, requests)
+
+
+def _counted(
+    trace: ChainTrace,
+    depths: Depths,
+    reductions: tuple[NDArray[np.int64], NDArray[np.int64]],
+    counted: NDArray[np.bool_],
+    block_bytes: int | None,
+    label: str,
+) -> PrefixCurve:
+    every = depths.every
+    if not counted.all():
+        every = every[np.repeat(counted, trace.lengths)]
+    hits = np.bincount(every, minlength=depths.never)[: depths.never]
+    full = counted & (depths.last < depths.never)
+    at = depths.last[full]
+    fewer_blocks, fewer_tokens = (
+        np.bincount(at, part[full], len(hits)).astype(np.int64) for part in reductions
+    )
+    counts = np.stack(
+        [
+            hits - fewer_blocks,
+            hits * trace.block_tokens - fewer_tokens,
+            np.bincount(at, minlength=len(hits)),
+        ]
+    )
+    used = np.flatnonzero(counts.any(axis=0))
+    block_hits, token_hits, full_hits = np.cumsum(counts[:, used], axis=1)
+    return PrefixCurve(
+        used + 1, block_hits, token_hits, full_hits,
+        requests=int(counted.sum()),
+        blocks=int(trace.lengths[counted].sum()),
+        tokens=int(trace.tokens[counted].sum()),
+        distinct=trace.distinct,
+        block_tokens=trace.block_tokens,
+        block_bytes=block_bytes,
+        label=label,
+    )  # fmt: skip
