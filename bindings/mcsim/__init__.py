@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from mcsim.policies.simulation import memory_needed as memory_needed
     from mcsim.policies.simulation import simulate as simulate
     from mcsim.policies.simulation import simulate_lines as simulate_lines
+    from mcsim.policies.specs import library_versions as library_versions
     from mcsim.policies.specs import load_policies as load_policies
     from mcsim.policies.specs import policy_names as policy_names
     from mcsim.policies.specs import wrapper_names as wrapper_names
@@ -133,7 +134,7 @@ _HOME = {
         "policies.miniatures": ("miniature",),
         "policies.python_policies": ("Policy", "PriorityPolicy"),
         "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),
-        "policies.specs": ("load_policies", "policy_names", "wrapper_names"),
+        "policies.specs": ("library_versions", "load_policies", "policy_names", "wrapper_names"),
         "policies.tuning": ("tune",),
         "report.make": ("report",),
         "reproduce.reproduction": ("Reproduction", "reproduce"),

@@ -14,6 +14,7 @@
 #include "core/base/pages.hpp"
 #include "core/containers/block_table.hpp"
 #include "policies/registry/eviction.hpp"
+#include "policies/registry/libraries.hpp"
 #include "policies/registry/plugin.hpp"
 #include "policies/registry/weighing.hpp"
 #include "policies/replay/miniature.hpp"
@@ -61,11 +62,24 @@ py::list describe_weighing() {
 // Return mcsim's own policies, without those written in Python.
 py::list describe_policies() {
   Described policies;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     if (std::string_view(entry.info.name).find(':') != std::string_view::npos) continue;
     policies.emplace_back(entry.info, entry.params);
   }
   return describe_entry_list(policies);
+}
+
+py::list describe_libraries() {
+  Described policies;
+  for (const auto& entry : library_policies()) policies.emplace_back(entry.info, entry.params);
+  py::list described = describe_entry_list(policies);
+  for (py::handle entry : described) {
+    const Library& library = *library_named(entry["name"].cast<std::string>());
+    entry["version"] = library.version;
+    entry["policy"] = library.policy;
+    entry["difference"] = library.difference;
+  }
+  return described;
 }
 
 // Return the keys, numbered by first appearance, and the number of distinct keys.
@@ -269,6 +283,7 @@ void bind_policies(py::module_& parent) {
   m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
   m.def("describe_weighing", &describe_weighing);
+  m.def("describe_libraries", &describe_libraries);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },

@@ -79,6 +79,8 @@ class FutureQueue {
     return farthest;
   }
 
+  Position use(Slot slot) const { return nodes_[slot].use; }
+
   // Prefetch for a later call with this slot, or with this next use.
   void prefetch(Slot slot) const { prefetch_line(&nodes_[slot]); }
   void prefetch_use(Position use) const { prefetch_line(&first_after_[list_of(use)]); }

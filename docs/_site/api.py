@@ -50,6 +50,7 @@ GROUPS = {
         "estimator_names",
         "experiment_names",
         "format_names",
+        "library_versions",
         "policy_names",
         "system_names",
         "wrapper_names",

@@ -101,6 +101,8 @@ def write(root: Path, source: Path) -> None:
         (folder / "index.md").write_text(index_page(about, every[kind]), encoding="utf-8")
     for name, entries in (("devices", every["devices"]), ("formats", every["trace formats"])):
         (source / "reference" / f"{name}.md").write_text(list_page(name, entries), encoding="utf-8")
+    page = libraries_page(every["libraries"])
+    (source / "reference" / "libraries.md").write_text(page, encoding="utf-8")
 
 
 def index_page(about: Kind, entries: Any) -> str:
@@ -241,6 +243,25 @@ def list_page(name: str, entries: Any) -> str:
         if entry["params"]:
             parts.append(parameters(entry["params"]))
     return "\n\n".join(parts) + "\n"
+
+
+def libraries_page(entries: Any) -> str:
+    """Return the table of cache libraries."""
+    lines = [
+        "# Libraries",
+        "",
+        "A name of this table stands for a policy wherever one is named. "
+        "[Which policy does my library have](../how-to/libraries.md) explains the differences.",
+        "",
+        "| name | library | version | policy | difference | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        policy = f"`{entry['policy']}`" if entry["policy"] else "none"
+        cells = [f"`{entry['name']}`", cell(entry["summary"]), entry["version"], policy]
+        cells += [cell(entry["difference"]), cell(entry["reference"])]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def text(value: str) -> str:

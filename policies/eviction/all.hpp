@@ -7,11 +7,14 @@
 #include "policies/eviction/car.hpp"
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/clock2q_plus.hpp"
+#include "policies/eviction/clock_pair.hpp"
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gclock.hpp"
 #include "policies/eviction/gdsf.hpp"
+#include "policies/eviction/generations.hpp"
 #include "policies/eviction/hyperbolic.hpp"
+#include "policies/eviction/larc.hpp"
 #include "policies/eviction/lecar.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
@@ -27,16 +30,26 @@
 #include "policies/eviction/s4lru.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
+#include "policies/eviction/tinylfu.hpp"
+#include "policies/eviction/two_pool_lru.hpp"
 #include "policies/eviction/two_q.hpp"
 #include "policies/eviction/w_tinylfu.hpp"
 
 namespace mcsim {
 
+// Eviction policies of publications.
+using PublishedPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
+                                   Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
+                                   S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus, Larc>;
+
+// Eviction policies of programs and libraries in use.
+using DeployedPolicies = TypeList<GClock, Clock2QPlus, Generations, TwoPoolLru, TinyLfu, ClockPair>;
+
+template <class... Ps, class... Qs>
+TypeList<Ps..., Qs...> joined(TypeList<Ps...>, TypeList<Qs...>);
+
 // All eviction policies. The registry, the command line, Python, the conformance tests and the
 // benchmarks use this list.
-using AllEvictionPolicies =
-    TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu, Slru, TwoQ, S3Fifo, Arc,
-             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar,
-             Cacheus, GClock, Clock2QPlus>;
+using AllEvictionPolicies = decltype(joined(PublishedPolicies{}, DeployedPolicies{}));
 
 }  // namespace mcsim

@@ -2,10 +2,25 @@
 
 #include <tuple>
 
+#include "core/base/choices.hpp"
 #include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
+
+enum class TwoQVariant : std::uint8_t {
+  kPaper,
+  // As in golang-lru: a hit in A1in moves the block to Am. A new block takes the place of one in
+  // A1in if A1in has its share or more, a remembered one only if A1in has more. An oldest ghost is
+  // dropped for a victim before the accessed ghost leaves A1out. The share of A1in may be 0.
+  kGolangLru,
+};
+
+template <>
+struct Choices<TwoQVariant> {
+  static constexpr std::array names{std::pair{"paper", TwoQVariant::kPaper},
+                                    std::pair{"golang-lru", TwoQVariant::kGolangLru}};
+};
 
 // 2Q, the full version: new blocks pass through a FIFO, A1in. Its victims are remembered in A1out,
 // and only a block that is accessed while remembered enters the main LRU list, Am. Hits in A1in
@@ -17,12 +32,17 @@ class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
   struct Params {
     double kin = 0.25;
     double kout = 0.5;
+    TwoQVariant variant = TwoQVariant::kPaper;
 
     static constexpr auto fields() {
       return std::tuple{
           Field{"kin", &Params::kin, "maximum share of the capacity for A1in", 0, 1},
           Field{"kout", &Params::kout,
-                "number of blocks remembered in A1out, as a multiple of the capacity", 0, 100}};
+                "number of blocks remembered in A1out, as a multiple of the capacity", 0, 100},
+          Field{
+              "variant", &Params::variant,
+              "algorithm: as in the paper, or as in golang-lru, where a hit in A1in moves a block "
+              "to the LRU list"}};
     }
   };
   static constexpr bool kWeighs = true;
@@ -41,7 +61,7 @@ class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
   bool access(const auto& a, auto& cache) {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
-      reclaim(cache);
+      reclaim(false, cache);
       blocks_.push_front(kA1in, cache.insert(a.block), cache);
       return false;
     }
@@ -50,12 +70,10 @@ class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
         blocks_.move_to_front(kAm, slot, cache);
         return true;
       case kA1in:
+        if (!is_paper()) blocks_.move_to_front(kAm, slot, cache);
         return true;
       default:
-        blocks_.erase(slot, cache);  // before another ghost replaces it in A1out
-        reclaim(cache);
-        cache.revive(slot);
-        blocks_.push_front(kAm, slot, cache);
+        return_ghost(slot, cache);
         return false;
     }
   }
@@ -68,7 +86,7 @@ class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (size() > capacity_) evict(cache);
+    while (size() > capacity_) evict(false, cache);
     while (blocks_.weight(kA1out, cache) > kout_) cache.forget_back(blocks_, kA1out);
     blocks_.reserve(cache.slots_for(capacity_ + kout_));
   }
@@ -84,19 +102,38 @@ class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
  private:
   enum Queue { kA1in, kAm, kA1out };
 
+  bool is_paper() const { return params_.variant == TwoQVariant::kPaper; }
+
   void set_capacity(Count capacity) {
     capacity_ = capacity;
-    kin_ = share_of(params_.kin, capacity);
+    kin_ = is_paper() ? share_of(params_.kin, capacity) : floor_share(params_.kin, capacity);
     kout_ = share_of(params_.kout, capacity);
   }
 
-  // Free space for the accessed block.
-  void reclaim(auto& cache) {
-    while (cache.is_full(*this)) evict(cache);
+  // Move an accessed ghost to Am.
+  template <class View>
+  void return_ghost(Slot slot, View& cache) {
+    // Whether it leaves A1out before another ghost replaces it.
+    const bool first = is_paper() || View::kWeighs || blocks_.back(kA1out) == slot;
+    if (first) blocks_.erase(slot, cache);
+    reclaim(true, cache);
+    if (!first) blocks_.erase(slot, cache);
+    cache.revive(slot);
+    blocks_.push_front(kAm, slot, cache);
   }
 
-  void evict(auto& cache) {
-    if (blocks_.weight(kA1in, cache) <= kin_ && !blocks_.empty(kAm)) {
+  // Free space for the accessed block.
+  void reclaim(bool for_ghost, auto& cache) {
+    while (cache.is_full(*this)) evict(for_ghost, cache);
+  }
+
+  bool evicts_from_am(bool for_ghost, const auto& cache) const {
+    const Count weight = blocks_.weight(kA1in, cache);
+    if (is_paper() || for_ghost) return weight <= kin_ && !blocks_.empty(kAm);
+    return (weight < kin_ || weight == 0) && !blocks_.empty(kAm);
+  }
+  void evict(bool for_ghost, auto& cache) {
+    if (evicts_from_am(for_ghost, cache)) {
       cache.evict_back(blocks_, kAm);
       return;
     }

@@ -22,9 +22,10 @@ namespace mcsim {
 // conservative (only the smallest counters of a block are incremented, as in the paper; Caffeine
 // increments all), jitter (as in Caffeine, one in 128 losers with count 6 or more stays) and climb.
 // With climb, the window's share follows the hit rate in steps of 1/16 of the cache that decay by
-// 0.98 and restart when the hit rate changes by 0.05. The first step enlarges the window, as in
-// Caffeine's simulator; in the Caffeine library it reduces the window. As in Caffeine, an access
-// with all counters at their limit does not count towards halving.
+// 0.98 and restart when the hit rate changes by 0.05. By default the first step enlarges the
+// window, as in Caffeine's simulator. In the Caffeine library it reduces the window (step=-0.0625),
+// and accesses count once the cache is half full (start=0.5). As in Caffeine, an access with all
+// counters at their limit does not count towards halving.
 //
 // For objects of different sizes, the lists and `sample` are in bytes: counts are halved after
 // accesses to so many bytes. The sketch has counters for all objects of the trace, if there are
@@ -47,6 +48,8 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
     bool conservative = false;
     bool jitter = false;
     bool climb = false;
+    double step = 0.0625;
+    double start = 0;
     static constexpr auto fields() {
       return std::tuple{
           Field{"window", &Params::window,
@@ -65,7 +68,12 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
           Field{"jitter", &Params::jitter,
                 "whether one in 128 losing blocks with count 6 or more is admitted, at random"},
           Field{"climb", &Params::climb,
-                "whether the window's share adapts to the hit rate by hill climbing"}};
+                "whether the window's share adapts to the hit rate by hill climbing"},
+          Field{"step", &Params::step,
+                "first step of the window's share with `climb`; below 0, it reduces the window", -1,
+                1},
+          Field{"start", &Params::start,
+                "share of the capacity that is filled before accesses are counted", 0, 1}};
     }
   };
   static constexpr bool kWeighs = true;
@@ -86,7 +94,8 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
   }
 
   bool access(const auto& a, auto& cache) {
-    count(a.block, cache);
+    if (!counts_) counts_ = is_filled_to_start(cache);
+    if (counts_) count(a.block, cache);
     const Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot;
     if (hit) {
@@ -97,7 +106,7 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
       blocks_.push_front(list, cache.insert(a.block), cache);
       limit_window(cache);
     }
-    if (params_.climb) climb(hit, cache);
+    if (params_.climb && counts_) climb(hit, cache);
     return hit;
   }
 
@@ -132,12 +141,12 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
   std::size_t bytes() const { return blocks_.bytes() + sketch_.bytes() + door_.bytes(); }
   auto state() {
     return std::tie(blocks_, sketch_, door_, random_, max_window_, max_protected_, counted_,
-                    climbed_, hits_, last_rate_, step_);
+                    climbed_, hits_, last_rate_, step_, counts_);
   }
 
  private:
   static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;
-  static constexpr double kFirstStep = 1.0 / 16, kDecay = 0.98, kRestart = 0.05;
+  static constexpr double kDecay = 0.98, kRestart = 0.05;
 
   std::size_t counters(std::size_t slots) const {
     return static_cast<std::size_t>(floor_share(params_.counters, static_cast<Count>(slots)));
@@ -147,12 +156,18 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
     sample_ = share_of(params_.sample, capacity);
     climbed_ = hits_ = 0;
     last_rate_ = -1;
-    step_ = kFirstStep * static_cast<double>(capacity);
+    step_ = params_.step * static_cast<double>(capacity);
     set_window(share_of(params_.window, capacity));
   }
   void set_window(Count window) {
     max_window_ = std::clamp<Count>(window, 1, std::max<Count>(1, capacity_ - 1));
     max_protected_ = share_of(params_.protected_share, capacity_ - max_window_);
+  }
+
+  bool is_filled_to_start(const auto& cache) const {
+    const Count filled = blocks_.weight(kWindow, cache) + blocks_.weight(kProbation, cache) +
+                         blocks_.weight(kProtected, cache);
+    return filled >= floor_share(params_.start, capacity_);
   }
 
   // --- Frequencies ----------------------------------------------------------------
@@ -251,7 +266,7 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
     set_window(max_window_ + static_cast<Count>(step_));
     step_ = std::abs(change) < kRestart
                 ? kDecay * step_
-                : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
+                : std::copysign(params_.step * static_cast<double>(capacity_), step_);
     limit_window(cache);
     limit_protected(cache);
   }
@@ -269,6 +284,7 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
   Count hits_ = 0;  // hits among these
   double last_rate_ = -1;
   double step_ = 0;
+  bool counts_ = false;  // whether accesses are counted
 };
 
 }  // namespace mcsim

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "policies/eviction/all.hpp"
+#include "policies/registry/libraries.hpp"
 #include "policies/wrappers/all.hpp"
 
 namespace mcsim {
@@ -21,10 +22,13 @@ struct WithOthers {
   }
 };
 
-template <class... Ps, class... Wrappers>
-constexpr TypeList<PolicyCacheOf<Ps>..., WithOthers<Wrappers>...> caches_of(TypeList<Ps...>,
-                                                                            TypeList<Wrappers...>) {
-  return {};
+template <class... Ps>
+EvictionRegistry registry_of(TypeList<Ps...>) {
+  return {"eviction policy", TypeList<PolicyCacheOf<Ps>...>{}};
+}
+template <class... Wrappers>
+std::vector<EvictionRegistry::EntryType> wrappers_of(TypeList<Wrappers...>) {
+  return EvictionRegistry("", TypeList<WithOthers<Wrappers>...>{}).entries();
 }
 
 // Threads read the newest registry while others add to it. A registry is therefore never modified,
@@ -35,8 +39,13 @@ struct Registries {
   std::atomic<const EvictionRegistry*> newest;
 
   Registries() {
-    publish(
-        EvictionRegistry("eviction policy", caches_of(AllEvictionPolicies{}, AllPolicyWrappers{})));
+    publish(registry_of(PublishedPolicies{})
+                .with(deployed_policies())
+                .value()
+                .with(wrappers_of(AllPolicyWrappers{}))
+                .value()
+                .with(library_policies())
+                .value());
   }
   void publish(EvictionRegistry registry) {
     all.push_back(std::make_unique<const EvictionRegistry>(std::move(registry)));
@@ -52,6 +61,13 @@ Registries& registries() {
 }  // namespace
 
 const EvictionRegistry& eviction_registry() { return *registries().newest; }
+
+std::vector<EvictionRegistry::EntryType> eviction_policies() {
+  std::vector<EvictionRegistry::EntryType> entries = eviction_registry().entries();
+  std::erase_if(entries,
+                [](const auto& entry) { return library_named(entry.info.name) != nullptr; });
+  return entries;
+}
 
 absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType>& policies) {
   const std::lock_guard lock(registries().adding);

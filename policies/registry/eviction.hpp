@@ -1,13 +1,21 @@
 #pragma once
 
+#include <vector>
+
 #include "core/base/registry.hpp"
 #include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 
-// Return the registry of eviction policies: those of `all.hpp`, then those added later. The
-// returned registry stays valid and unchanged when policies are added.
+// Return the registry of eviction policies: those of `all.hpp`, the names of libraries, then those
+// added later. The returned registry stays valid and unchanged when policies are added.
 const EvictionRegistry& eviction_registry();
+
+// Return its members without the names of libraries.
+std::vector<EvictionRegistry::EntryType> eviction_policies();
+
+// Return the policies that are compiled on their own, for shorter compilations.
+std::vector<EvictionRegistry::EntryType> deployed_policies();
 
 // Add policies compiled elsewhere, all or none of them. Fails if a name is taken or invalid. The
 // data behind the entries must live until the process ends.

@@ -171,7 +171,7 @@ void two_tiers(benchmark::State& state, const std::string& policy) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     const std::string policy = entry.info.name;
     benchmark::RegisterBenchmark(("policies/two_tiers/" + policy).c_str(),
                                  [=](benchmark::State& state) { two_tiers(state, policy); })

@@ -180,7 +180,7 @@ const bool registered = [] {
                                  [=](benchmark::State& state) { replay(state, policy, params); })
         ->Unit(benchmark::kMillisecond);
   };
-  for (const auto& entry : eviction_registry().entries()) add(entry.info.name, {}, "");
+  for (const auto& entry : eviction_policies()) add(entry.info.name, {}, "");
   add("arc", {{"step", std::string("integer")}}, "/integer");
   add("s3-fifo", {{"variant", std::string("libcachesim")}}, "/libcachesim");
   add("s4lru", {{"fill", true}}, "/fill");

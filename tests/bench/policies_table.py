@@ -63,10 +63,11 @@ PROGRAMS = {
 # Other checks of a policy.
 LAWS = {
     "lru": "reuse distances, at all sizes",
-    "opt": "nothing that inserts every block beats it",
+    "opt": "all decisions of short streams; no policy beats it",
     "talus": "hulls by brute force; loops, whose hits are known",
     "slide": "hulls by brute force; loops, whose hits are known",
     "switching": "replays of its candidates",
+    "shards": "replays of its parts",
 }
 
 

@@ -88,6 +88,7 @@ PUBLIC = [
     "hit_ratio_curve",
     "hit_ratio_curves",
     "in_bytes",
+    "library_versions",
     "load_policies",
     "memory_needed",
     "miniature",

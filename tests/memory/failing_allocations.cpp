@@ -335,7 +335,7 @@ TEST(FailingAllocations, Simulating) {
   Random random(1);
   for (BlockId& block : blocks) block = static_cast<BlockId>(random.below(200));
   std::vector<CacheConfig> configs;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     configs.push_back({entry.info.name, {}, 20});
     configs.push_back({entry.info.name, {}, 50});
   }

@@ -404,10 +404,10 @@ class Arc : public OfLists {
 };
 
 // Farthest next use. Which of the blocks never used again leaves changes no count; here it
-// is the one accessed last.
+// is the one accessed last. With refusal, the accessed block is a candidate as well.
 class Opt : public Policy {
  public:
-  using Policy::Policy;
+  Opt(Count capacity, bool refuses) : Policy(capacity), refuses_(refuses) {}
   bool contains(std::uint64_t block) const override { return held_.contains(block); }
   void remove(std::uint64_t block) override { held_.erase(block); }
 
@@ -418,6 +418,12 @@ class Opt : public Policy {
   };
   bool on_access(std::uint64_t block, std::uint64_t next_use) override {
     const bool hit = contains(block);
+    if (refuses_) {
+      held_[block] = {next_use, ++now_};
+      on_resize();
+      if (!victims.empty() && victims.back() == block) victims.clear();
+      return hit;
+    }
     if (!hit && static_cast<Count>(held_.size()) == capacity_) evict();
     held_[block] = {next_use, ++now_};
     return hit;
@@ -434,6 +440,7 @@ class Opt : public Policy {
     victims.push_back(farthest->first);
     remove(farthest->first);
   }
+  bool refuses_;
   std::map<std::uint64_t, Held> held_;
   std::uint64_t now_ = 0;
 };

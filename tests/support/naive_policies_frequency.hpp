@@ -31,7 +31,8 @@ class WTinyLfu : public OfLists {
 
  protected:
   bool on_access(std::uint64_t x, std::uint64_t) override {
-    learn(x);
+    if (held() >= part_of(param(params_, "start", 0.0), capacity_)) has_started_ = true;
+    if (has_started_) learn(x);
     const bool hit = contains(x);
     if (has(window_, x)) {
       window_.remove(x);
@@ -44,7 +45,7 @@ class WTinyLfu : public OfLists {
       window_.push_front(x);
     }
     settle();
-    if (param(params_, "climb", false)) observe(hit);
+    if (has_started_ && param(params_, "climb", false)) observe(hit);
     return hit;
   }
 
@@ -67,8 +68,11 @@ class WTinyLfu : public OfLists {
     period_ = share(param(params_, "sample", 10.0), capacity_);
     seen_ = hits_ = 0;
     rate_ = -1;
-    step_ = static_cast<double>(capacity_) / 16;
+    step_ = first_step();
     widen_to(share(param(params_, "window", 0.01), capacity_));
+  }
+  double first_step() const {
+    return param(params_, "step", 0.0625) * static_cast<double>(capacity_);
   }
   void widen_to(Count window) {
     most_window_ = std::max<Count>(1, std::min(window, capacity_ - 1));
@@ -123,7 +127,7 @@ class WTinyLfu : public OfLists {
     if (std::abs(change) < 0.05) {
       step_ *= 0.98;
     } else {
-      step_ = std::copysign(static_cast<double>(capacity_) / 16, step_);
+      step_ = std::copysign(first_step(), step_);
     }
     settle();
   }
@@ -137,6 +141,7 @@ class WTinyLfu : public OfLists {
   Count most_window_ = 0, most_protected_ = 0;
   Count period_ = 0, additions_ = 0, seen_ = 0, hits_ = 0;
   double rate_ = 0, step_ = 0;
+  bool has_started_ = false;
 };
 
 // Keys K = F + L; the victim is found by looking at all.

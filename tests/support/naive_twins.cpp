@@ -5,6 +5,7 @@
 #include "tests/support/naive_policies_clocks.hpp"
 #include "tests/support/naive_policies_frequency.hpp"
 #include "tests/support/naive_policies_irr.hpp"
+#include "tests/support/naive_policies_libraries.hpp"
 
 namespace mcsim::naive {
 
@@ -21,7 +22,11 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
   if (name == "perfect-lfu") return std::make_unique<Lfu>(capacity, false);
   if (name == "slru") return std::make_unique<Slru>(capacity, given("protected_share", 0.8));
   if (name == "2q") {
-    return std::make_unique<TwoQ>(capacity, given("kin", 0.25), given("kout", 0.5));
+    const double kin = given("kin", 0.25), kout = given("kout", 0.5);
+    if (given("variant", std::string("paper")) == "golang-lru") {
+      return std::make_unique<GolangTwoQ>(capacity, kin, kout);
+    }
+    return std::make_unique<TwoQ>(capacity, kin, kout);
   }
   if (name == "s3-fifo") {
     return std::make_unique<S3Fifo>(capacity, given("small", 0.1),
@@ -37,9 +42,21 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
                                     given("most", std::int64_t{5}));
   }
   if (name == "arc") {
-    return std::make_unique<Arc>(capacity, given("step", std::string("real")) == "integer");
+    const bool integer = given("step", std::string("real")) == "integer";
+    if (given("ghosts", std::string("paper")) == "golang-lru") {
+      return std::make_unique<GolangArc>(capacity, integer);
+    }
+    return std::make_unique<Arc>(capacity, integer);
   }
-  if (name == "opt") return std::make_unique<Opt>(capacity);
+  if (name == "opt") return std::make_unique<Opt>(capacity, given("refuse", false));
+  if (name == "larc") return std::make_unique<Larc>(capacity);
+  if (name == "generations") return std::make_unique<Generations>(capacity);
+  if (name == "two-pool-lru") return std::make_unique<TwoPoolLru>(capacity, given("first", 0.9));
+  if (name == "tinylfu") return std::make_unique<TinyLfu>(capacity, params, blocks);
+  if (name == "clock-pair") {
+    return std::make_unique<ClockPair>(capacity, given("hot", 0.97), given("ghosts", 0.5),
+                                       given("most", std::int64_t{2}));
+  }
   if (name == "car") return std::make_unique<Car>(capacity);
   if (name == "lecar") {
     return std::make_unique<LeCar>(capacity, given("learning_rate", 0.45), given("discount", 0.005),

@@ -91,7 +91,8 @@ def compare(
 
     Every policy has a cache of every size to itself, which all VMs share. The table has the best
     policy of each size in bold, except opt: it has foresight, and no policy that inserts every
-    block can beat it. With --against, table and picture have the differences of hit ratios.
+    block can beat it. No policy at all can beat opt(refuse=true). With --against, table and picture
+    have the differences of hit ratios.
 
     Deployed caches, such as dm-cache(block_kib=64), replay the requests at each size. Their units
     of space are below the table.

@@ -45,7 +45,7 @@ def experiment_schema() -> Schema:
         common = definitions[spec]["properties"]
         definitions[spec] = {"anyOf": [{"$ref": f"#/$defs/{kind}"}, _in_python(common)]}
         definitions[kind] = _one_of(_component(entry, common) for entry in every[f"{kind}s"])
-    definitions["policy"] = _named(every["eviction policies"])
+    definitions["policy"] = _named([*every["eviction policies"], *every["libraries"]])
     definitions["device"] = _named(every["devices"])
     for spec in ("TierSpec", "BackendSpec"):
         definitions[spec]["properties"]["device"] = {"$ref": "#/$defs/device"}

@@ -94,7 +94,7 @@ IN_USE: Mapping[str, str] = {
     "vsan": "policy clock2q-plus, equal to that of libCacheSim; vSAN itself was not compared",
     "page-cache": "policy lru; its rules are not compared",
     "redis": "policy lru on objects with sizes; its rules are not compared",
-    "caffeine": "policy w-tinylfu(climb=true,jitter=true); not the first step of its hill climber",
+    "caffeine": "policy w-tinylfu as library caffeine has it; not its hashes and its lost reads",
     "postgresql": "policy gclock; not its ring of buffers for scans of large tables",
     "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
 }

@@ -24,6 +24,7 @@ def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
         "systems": engine.describe_systems(),
         "optimizers": optimizers.describe(),
         "eviction policies": policies.describe(),
+        "libraries": policies.describe_libraries(),
         "admission filters": engine.describe_admission(),
         "estimators": locality.describe_estimators(),
         "meters": locality.describe_meters(),
@@ -208,6 +209,9 @@ def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
         yield f"  Command: {entry['command']}"
         return
     yield f"  Reference: {entry['reference']}"
+    if kind == "libraries":
+        yield f"  Policy: {entry['policy'] or 'none'}"
+        yield f"  Difference: {entry['difference']}"
     if kind == "systems" and (known := _foreseen(entry["name"])):
         yield f"  A yardstick: it knows {known} beforehand, and tables say so."
     if kind == "systems" and (rules := RULES.get(entry["name"])):

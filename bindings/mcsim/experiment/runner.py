@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcsim._core import policies
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
@@ -260,7 +261,8 @@ def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Repor
 
 _RANDOM_COMPONENTS = frozenset(
     (
-        *("cacheus", "hyperbolic", "lecar", "random", "slide", "switching", "talus", "w-tinylfu"),
+        *("cacheus", "hyperbolic", "lecar", "random", "w-tinylfu"),
+        *("shards", "slide", "switching", "talus"),  # wrappers
         "probability",  # admission
         *("annealing", "annealing-legacy"),  # optimisers
     )
@@ -309,6 +311,7 @@ def draws_random_numbers(system: SystemSpec, code: Code) -> bool:
     """Whether the policies, the admission filter or the optimiser of a system are random."""
     data_path = data_path_of(system, code)
     texts = [str(data_path.get(name, "")) for name in ("policy", "admission")]
+    texts += [of["policy"] for of in policies.describe_libraries() if of["name"] in _words(texts)]
     if any(map(python_policies, texts)):  # `start` receives the seed
         return True
     if system.optimizer is not None and not is_class(system.optimizer.name):

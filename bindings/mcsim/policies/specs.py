@@ -55,9 +55,25 @@ def wrapper_names() -> list[str]:
     Examples
     --------
     >>> mc.wrapper_names()
-    ['talus', 'slide', 'switching']
+    ['talus', 'slide', 'switching', 'shards']
     """
     return _policies.wrappers()
+
+
+def library_versions() -> dict[str, str]:
+    """List the cache libraries: each name stands for a policy, which `mcsim describe` shows.
+
+    Returns
+    -------
+    dict of str to str
+        The version of each library, by its name for `simulate` and experiments.
+
+    Examples
+    --------
+    >>> mc.library_versions()["golang-lru-2q"]
+    '2.0.7'
+    """
+    return {entry["name"]: entry["version"] for entry in _policies.describe_libraries()}
 
 
 def load_policies(library: str | os.PathLike[str]) -> list[str]:
@@ -106,7 +122,8 @@ class PolicySpec:
 
     def declared(self) -> dict[str, ParamValue]:
         """Return the parameters as the kinds that the policy declares."""
-        described = [*_policies.describe(), *described_for_sizes()]
+        described = [*_policies.describe(), *_policies.describe_libraries()]
+        described += described_for_sizes()
         return as_declared(self.params, declared_by(described, self.name))
 
 
@@ -138,7 +155,7 @@ _PFOO = {
 def parse_policies(text: str, *, sizes: bool = False, deployed: bool = False) -> list[PolicySpec]:
     """Parse policies separated by commas; parameters contain commas, too.
 
-    `all` is every one of `policy_names`.
+    `all` is every one of `policy_names`. The name of a library gets its version as a parameter.
 
     Parameters
     ----------
@@ -161,7 +178,7 @@ def parse_policies(text: str, *, sizes: bool = False, deployed: bool = False) ->
     check_text("policies", text)
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
-    names = [*policy_names(), *wrapper_names()]
+    names = [*policy_names(), *wrapper_names(), *library_versions()]
     for_sizes = [entry["name"] for entry in described_for_sizes()]
     known = [*names, *for_sizes, *RULES]
     specs = [_spec(*parse_spec(spec, "eviction policy", known)) for spec in split_specs(text)]
@@ -178,6 +195,8 @@ def parse_policies(text: str, *, sizes: bool = False, deployed: bool = False) ->
 
 
 def _spec(name: str, params: dict[str, str]) -> PolicySpec:
+    if version := library_versions().get(name):
+        params = {"version": version, **params}
     return (DeployedSpec if name in RULES else PolicySpec)(name, params)
 
 

@@ -40,6 +40,11 @@ class Cache {
     return access_in(view, a);
   }
 
+  // Return whether the policy may refuse blocks.
+  bool refuses() const {
+    if constexpr (requires { policy_.refuses(); }) return policy_.refuses();
+    return RefusingPolicy<P>;
+  }
   // Return whether the policy admits a block that is not held.
   template <class Sink>
   bool admits(const Access<Block>& a, Sink& sink) {
@@ -155,6 +160,7 @@ class Cache {
                                    Sink& sink) {
     PolicyView view(directory_, sink, weights_);
     const std::span<const Block> blocks = batch.blocks;
+    [[maybe_unused]] const bool can_refuse = refuses();
     Count hits[2] = {0, 0};
     Count writes = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -178,7 +184,8 @@ class Cache {
       }
       bool hit = false;
       if constexpr (RefusingPolicy<P>) {
-        hit = (contains(a.block) || policy_.admits(a, view)) && policy_.access(a, view);
+        hit = (!can_refuse || contains(a.block) || policy_.admits(a, view)) &&
+              policy_.access(a, view);
       } else {
         hit = access_in(view, a);
       }
@@ -249,7 +256,7 @@ class PolicyCacheOf final : public TierCache {
     Victims sink{victims};
     return cache_.admits(a, sink);
   }
-  bool selective() const override { return RefusingPolicy<P>; }
+  bool selective() const override { return cache_.refuses(); }
   Ticks ticks() const override {
     if constexpr (PolicyWithClock<P>) return cache_.policy().ticks();
     return {};

@@ -54,7 +54,7 @@ TEST(States, AreRefusedByPoliciesWithout) {
 
 // An early end is an error wherever it is, and so is a count of more than there is.
 TEST(States, OfWhichAPartIsMissingAreErrors) {
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     const std::string policy = entry.info.name;
     ArchiveWriter to;
     if (policy == "opt" || !cache_of(policy.c_str(), {}, 50)->save(to).ok()) continue;

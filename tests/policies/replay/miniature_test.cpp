@@ -78,7 +78,7 @@ Ops ops_of(const PolicyTrace& trace) {
 TEST(Miniature, IsTheCacheOfASampleDrawnByHand) {
   const PolicyTrace trace = policy_trace("mix", streams::mix(60'000, 2000, 1));
   std::vector<CacheConfig> configs;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     for (const Count capacity : {200, 900, 3000})
       configs.push_back({entry.info.name, {}, capacity});
   }

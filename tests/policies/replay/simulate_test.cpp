@@ -17,7 +17,7 @@ namespace {
 
 std::vector<CacheConfig> every_policy() {
   std::vector<CacheConfig> configs;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     for (const Count capacity : {1, 50, 500}) configs.push_back({entry.info.name, {}, capacity});
   }
   return configs;
@@ -174,7 +174,7 @@ TEST(Simulate, TellsHowFarItIsAndStopsWhenToldTo) {
 TEST(Simulate, SaysBeforehandWhatEveryCacheWillHold) {
   const auto trace = ::mcsim::testing::policy_trace("mix", streams::mix(30'000, 4000, 1));
   std::vector<CacheConfig> configs;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     for (const Count capacity : {1, 1000, 20'000}) {
       configs.push_back({entry.info.name, {}, capacity});
     }
@@ -211,7 +211,7 @@ TEST(Simulate, MemoryIsBounded) {
 
 TEST(SpeedEstimate, EveryPolicyHasOne) {
   SpeedEstimate speed;
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     const double seconds = speed.of(entry.info.name, {});
     EXPECT_GT(seconds, 0) << entry.info.name;
     EXPECT_EQ(speed.of(entry.info.name, {}), seconds);  // measured once

@@ -11,6 +11,7 @@
 #include "policies/registry/eviction.hpp"
 #include "policies/wrappers/all.hpp"
 #include "policies/wrappers/bent_cache.hpp"
+#include "policies/wrappers/shards.hpp"
 #include "policies/wrappers/switching.hpp"
 #include "tests/support/policy_traces.hpp"
 
@@ -269,6 +270,8 @@ TEST(Wrappers, HitWhatTheyHoldAndLoseNothing) {
       {"switching", {{"epoch", std::int64_t{700}}, {"candidates", std::string("lru+mru+arc")}}},
       {"switching", {{"epoch", std::int64_t{700}}, {"candidates", std::string("s4lru+mru")}}},
       {"slide", {{"epoch", std::int64_t{700}}, {"policy", std::string("switching(epoch=300)")}}},
+      {"shards", {}},
+      {"shards", {{"n", std::int64_t{7}}, {"policy", std::string("tinylfu")}}},
   };
   for (const auto& [name, params] : wrappers) {
     Random random(1);
@@ -320,6 +323,89 @@ TEST(Wrappers, PiecesChangeNothing) {
     EXPECT_EQ(whole->counts(), pieces->counts()) << name;
     EXPECT_GT(whole->counts().hits, 0);
   }
+}
+
+ShardedCache::Params shards_of(Count n, const std::string& policy, Count least = 1) {
+  ShardedCache::Params params;
+  params.n = n;
+  params.policy = policy;
+  params.least = least;
+  return params;
+}
+
+std::unique_ptr<TierCache> sharded(const ShardedCache::Params& params, Count capacity,
+                                   std::size_t blocks) {
+  return ShardedCache::make(
+             params, {.capacity = capacity, .blocks = blocks, .registry = &eviction_registry()})
+      .value();
+}
+
+TEST(Shards, AreCachesOfTheirOwn) {
+  const PolicyTrace trace = changing_loops();
+  std::vector<std::uint8_t> ops;
+  for (std::size_t i = 0; i < trace.blocks.size(); ++i) ops.push_back(i % 3 == 0 ? 1 : 0);
+  for (const char* policy : {"lru", "tinylfu(start=0.5)", "arc"}) {
+    // 121 blocks in 5 shards: the first one has 25.
+    const auto cache = sharded(shards_of(5, policy), 121, trace.unique);
+    const auto& shards = dynamic_cast<const ShardedCache&>(*cache);
+    std::vector<std::uint8_t> hits(trace.blocks.size());
+    ASSERT_TRUE(cache->replay({.blocks = trace.blocks, .ops = ops, .hits = hits}).ok());
+    CacheCounts expected;
+    Count held = 0;
+    for (std::size_t shard = 0; shard < 5; ++shard) {
+      const ComponentSpec spec = parse_component(policy).value();
+      const auto alone = made(spec.name, spec.params, shard == 0 ? 25 : 24, trace.unique);
+      for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+        const BlockId block = trace.blocks[i];
+        if (shards.shard_of(block) != shard) continue;
+        std::uint8_t hit = 0;
+        ASSERT_TRUE(
+            alone->replay({.blocks = {&block, 1}, .ops = {&ops[i], 1}, .hits = {&hit, 1}}).ok());
+        ASSERT_EQ(hits[i], hit) << policy << ", " << i;
+      }
+      expected = expected.plus(alone->counts());
+      held += alone->size();
+      EXPECT_GT(alone->counts().accesses, 0);
+    }
+    EXPECT_EQ(cache->counts(), expected) << policy;
+    EXPECT_EQ(cache->size(), held);
+  }
+}
+
+TEST(Shards, AreFewerInASmallCache) {
+  const auto count = [](Count n, Count least, Count capacity) {
+    const auto cache = sharded(shards_of(n, "lru", least), capacity, 1000);
+    EXPECT_EQ(cache->capacity(), capacity);
+    return dynamic_cast<const ShardedCache&>(*cache).shards();
+  };
+  // Guava: at least 10 entries a segment.
+  EXPECT_EQ(count(4, 10, 19), 1);
+  EXPECT_EQ(count(4, 10, 20), 2);
+  EXPECT_EQ(count(4, 10, 39), 2);
+  EXPECT_EQ(count(4, 10, 40), 4);
+  EXPECT_EQ(count(6, 1, 2), 1);
+  EXPECT_EQ(count(6, 1, 3), 3);
+}
+
+TEST(Shards, WithoutSpaceLeaveTheirBlocksToTheFirst) {
+  const auto cache = sharded(shards_of(4, "lru"), 8, 100);
+  Random random(3);
+  for (int step = 0; step < 4000; ++step) {
+    std::vector<BlockId> victims;
+    if (step % 100 == 0) cache->resize(static_cast<Count>(random.below(9)), victims);
+    const auto block = static_cast<BlockId>(random.below(30));
+    const bool held = cache->contains(block);
+    ASSERT_EQ(cache->touch({.block = block}), held);
+    if (held || cache->capacity() == 0) continue;
+    victims.clear();
+    const Count before = cache->size();
+    cache->insert({.block = block}, victims);
+    ASSERT_TRUE(cache->contains(block));
+    ASSERT_EQ(cache->size(), before + 1 - static_cast<Count>(victims.size()));
+    ASSERT_LE(cache->size(), cache->capacity());
+  }
+  EXPECT_EQ(mistake("shards", {{"policy", std::string("opt")}}),
+            "shards: opt needs the future of the trace: it cannot be wrapped");
 }
 
 TEST(Switching, TakesWhatMissesLeastInTheEpoch) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -35,7 +36,9 @@ class NaiveSubBlocks {
     counts.hits += hit ? 1 : 0;
     counts.partial_misses += tag && !hit ? 1 : 0;
     lines_->access(line, next_use);
-    blocks_of_[line].insert(block);
+    const bool is_victim =
+        std::ranges::find(lines_->victims, std::uint64_t{line}) != lines_->victims.end();
+    if (lines_->contains(line) || is_victim) blocks_of_[line].insert(block);
     for (const std::uint64_t victim : lines_->victims) {
       counts.evictions += static_cast<Count>(blocks_of_[victim].size());
       blocks_of_[victim].clear();
@@ -66,7 +69,7 @@ std::size_t whole_lines(std::size_t blocks, std::uint32_t line_blocks) {
 
 TEST(SubBlocks, AreTheirNaiveTwinAccessByAccess) {
   for (const PolicyTrace& trace : policy_traces(500)) {
-    for (const auto& entry : eviction_registry().entries()) {
+    for (const auto& entry : eviction_policies()) {
       const std::string name = entry.info.name;
       for (const std::uint32_t line_blocks : {3U, 8U}) {
         const Count lines = 6;
@@ -94,7 +97,7 @@ TEST(SubBlocks, AreTheirNaiveTwinAccessByAccess) {
 
 TEST(SubBlocks, OfLinesOfOneBlockAreTheOrdinaryCache) {
   for (const PolicyTrace& trace : policy_traces(1000)) {
-    for (const auto& entry : eviction_registry().entries()) {
+    for (const auto& entry : eviction_policies()) {
       const PolicySetup setup{.capacity = 20, .blocks = trace.unique, .trace = trace.blocks};
       const auto ordinary = eviction_registry().make(entry.info.name, {}, setup).value();
       const auto cache = sub_blocks(entry.info.name, trace, trace.unique, 20, 1);
@@ -115,7 +118,7 @@ TEST(SubBlocks, WithPartialMissesTakenForHitsAreACacheOfLargerBlocks) {
     const std::size_t blocks = whole_lines(trace.unique, kLine);
     std::vector<CacheConfig> of_lines;
     std::vector<CacheConfig> of_blocks;
-    for (const auto& entry : eviction_registry().entries()) {
+    for (const auto& entry : eviction_policies()) {
       of_lines.push_back({entry.info.name, {}, 12});
       of_blocks.push_back({entry.info.name, {}, 12 * kLine});
     }

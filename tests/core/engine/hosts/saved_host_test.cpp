@@ -240,7 +240,7 @@ TEST(SavedHosts, RefuseStatesOfOtherHosts) {
   DataPathParams car;
   car.policy = "car";
   EXPECT_EQ(testing::load(*host_of(machine, trace, car), of_arc).message(),
-            "tier 0: the state is one of arc(step=real), not of car");
+            "tier 0: the state is one of arc(ghosts=paper, step=real), not of car");
   arc.admission = "nth";
   EXPECT_EQ(testing::load(*host_of(machine, trace, arc), of_arc).message(),
             "tier 0: the state is one of another policy or admission filter");

@@ -77,7 +77,7 @@ std::vector<std::string> tier_policies() {
                                  "talus(policy=test:lru,epoch=90,sample=64)",
                                  "switching(candidates=lru+mru+lfu,epoch=80,sample=64)",
                                  "switching(candidates=talus(epoch=60)+mru,epoch=150)"};
-  for (const auto& entry : eviction_registry().entries()) {
+  for (const auto& entry : eviction_policies()) {
     specs.push_back(fmt::format("{}()", entry.info.name));
   }
   return specs;
