@@ -280,7 +280,7 @@ class _Prefixes(Report):
         if (blocks := self.answer_blocks) is not None:
             size = self.curve.block_bytes
             text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
-            lines.append(f"{self.ratio:.4g} of the tokens: {text}")
+            lines.append(f"{100 * self.ratio:.4g} % of the tokens: {text}")
         table = self._by_tenant() if self.tenants else self.parts or self.rows
         return [*lines, self.heading(), table]
 

@@ -51,7 +51,7 @@ def test_the_table(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_target(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, trace, "--target-token-hits", "40%", "--bytes-per-token", "2KiB")
-    assert text.splitlines()[0] == "0.4 of the tokens: 3 blocks (3 MiB)"
+    assert text.splitlines()[0] == "40 % of the tokens: 3 blocks (3 MiB)"
     assert code_of("kv", trace, "--target-token-hits", "0.7", "-q") == 2
     assert "no cache reaches 0.7: the best is 60.00 % of the tokens" in capsys.readouterr().err
 
