@@ -277,7 +277,7 @@ class _Prefixes(Report):
         from mcsim.base.units import format_size
 
         lines: list[Line] = []
-        if (blocks := self.answer_blocks) is not None:
+        if self.ratio is not None and (blocks := self.answer_blocks) is not None:
             size = self.curve.block_bytes
             text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
             lines.append(f"{100 * self.ratio:.4g} % of the tokens: {text}")

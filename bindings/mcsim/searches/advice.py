@@ -179,7 +179,7 @@ def advise(
     --------
     >>> advice = mc.advise([1, 2, 3] * 4, 2)
     >>> advice.policy, advice.sharing
-    ('mru', 'share')
+    ('tinylfu', 'share')
     """
     machine = machine_of(tier, backend, devices, drive)
     wanted = None if target is None else Target.of(target)

@@ -235,6 +235,13 @@ class Case:
         return () if self.seed == 1 else ("--seed", str(self.seed))
 
 
+def others(count: int) -> str:
+    """Write how many candidates hit less in miniature."""
+    return (
+        "1 other hits less in miniature" if count == 1 else f"{count} others hit less in miniature"
+    )
+
+
 def percent(ratio: float) -> str:
     """Write a share as tables of commands do."""
     return f"{100 * ratio:.2f} %"

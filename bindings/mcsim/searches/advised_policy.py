@@ -11,7 +11,7 @@ from mcsim.base.suggest import some_of
 from mcsim.policies.miniatures import miniature, rates_of
 from mcsim.policies.simulation import simulate
 from mcsim.policies.specs import parse_policies, policy_names
-from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, percent, points
+from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, others, percent, points
 from mcsim.tables.result_table import ResultTable
 
 BOUND = "opt"
@@ -191,7 +191,7 @@ def _unsure(
     if near := _may_be_best(names, full, estimated):
         return [f"within the sampling error, not replayed in full: {some_of(near, _NAMED)}"]
     left = len([name for name in names if name not in full])
-    return [f"{left} others hit less in miniature"] if left else []
+    return [others(left)] if left else []
 
 
 def _commands(

@@ -22,7 +22,7 @@ from mcsim.locality.mix import mix_of
 from mcsim.policies.miniatures import rates_of
 from mcsim.results.models import DAY_NS
 from mcsim.results.output import RunOutput
-from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, percent, points
+from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, others, percent, points
 
 DIVIDING = (
     *("static", "multicache", "steady", "exclusive", "centaur", "vcacheshare"),
@@ -215,7 +215,7 @@ def _compared(case: Case, systems: Sequence[_System]) -> tuple[dict[str, float],
     note = (
         f"within the sampling error, not replayed in full: {some_of(unsure, _NAMED)}"
         if unsure
-        else f"{len(left)} others hit less in miniature"
+        else others(len(left))
     )
     return _replay(case, chosen, 1.0), [note] if left else []
 

@@ -289,12 +289,13 @@ def test_leaders_are_all_that_may_be_best() -> None:
 
 
 def test_equal_policies_are_called_equal() -> None:
-    """A loop that fits is hit by all policies alike."""
+    """A loop that fits is hit by all policies alike, but for one that refuses blocks at first."""
     advice = mc.advise(trace_of(np.arange(2000) % 100), 20_000)
     assert advice.policy == "lru"
     assert "are equal (within 0.1 points)" in advice.lines[1].text
-    ratios = advice[advice.topic == "policy"].hit_ratio
-    assert np.ptp(ratios) <= EQUAL
+    assert "1 other hits less" in advice.lines[1].text
+    policies = advice[advice.topic == "policy"]
+    assert np.ptp(policies[policies.choice != "larc"].hit_ratio) <= EQUAL
 
 
 def test_one_vm_has_nothing_to_divide() -> None:
