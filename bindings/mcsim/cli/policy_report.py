@@ -193,6 +193,9 @@ class PolicyReport(StreamReport):
             specs = policies_given(given, sizes=True)
             if not specs:
                 raise ValueError("expected names of eviction policies")
+            names = [str(spec) for spec in specs]
+            if (again := next((name for name in names if names.count(name) > 1), None)) is not None:
+                raise ValueError(f"{again} is given twice")
         sizes_given(sizes, 1, 1)
         source = replace(source, sizes=sizes)
         limit = memory_given(memory)

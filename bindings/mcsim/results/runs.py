@@ -55,6 +55,8 @@ def find_run(
     ConfigError
         If there is none, or several; it names the nearest.
     """
+    if not os.fspath(run):
+        raise ConfigError("expected the id or the folder of a run, got ''")
     given = os.fspath(run).rstrip(os.sep) or os.sep
     if isinstance(run, Path) or os.sep in given:
         path = Path(given)

@@ -166,3 +166,10 @@ def test_each_format_of_tables_has_a_flag(capsys: pytest.CaptureFixture[str]) ->
     assert "--csv and --latex: one at a time" in err
     code, _, err = call(capsys, "list", "--table-format", "cvs")
     assert (code, "'cvs' is not one of" in err) == (2, True)
+
+
+def test_a_policy_is_not_given_twice(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = call(capsys, "compare", trace, "--policies", "2q,lru,2q(kin=0.25)", "--sizes=9")
+    assert code == 0
+    code, _, said = call(capsys, "compare", trace, "--policies", "lru,2q,lru", "--sizes=9")
+    assert (code, said) == (2, "mcsim: --policies: lru is given twice\n")

@@ -241,6 +241,8 @@ def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[s
         "remove them and run those experiments again\n"
     )
     assert call(capsys, "verify", "of-7", "--results", out)[0] == 0
+    code, _, said = call(capsys, "verify", "", "--results", out)
+    assert (code, said) == (2, "mcsim: expected the id or the folder of a run, got ''\n")
     told = json.loads(call(capsys, "verify", "--json", "--results", out)[1])
     assert told == {"verified": 2, "unsound": {str(run.path): ["curves.parquet"]}}
 
