@@ -66,7 +66,7 @@ class GainsOnReal(Gains):
 
     def models(self) -> list[str]:
         """Return the deployed caches among the policies."""
-        from mcsim.config.deployed import RULES
+        from mcsim.base.deployed import RULES
 
         return [name for name in self.policies if name.partition("(")[0] in RULES]
 

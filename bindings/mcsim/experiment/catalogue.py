@@ -7,10 +7,10 @@ from textwrap import indent
 from typing import Any
 
 from mcsim.base.arguments import text as check_text
+from mcsim.base.deployed import ALIASES, IN_USE, RULES
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import Kind, shipped_files
 from mcsim.base.suggest import did_you_mean
-from mcsim.config.deployed import ALIASES, IN_USE, RULES
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Source
 

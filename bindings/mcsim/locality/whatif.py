@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mcsim.base.arguments import list_of
+from mcsim.base.deployed import RULES
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
-from mcsim.config.deployed import RULES
 from mcsim.locality.dominant import dominant_vm
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.size_verdict import SizeVerdict, verdict

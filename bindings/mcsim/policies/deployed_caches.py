@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
+from mcsim.base.deployed import RULES
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.specs import parse_spec
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes
-from mcsim.config.deployed import RULES
-from mcsim.locality.curve import HitRatioCurve
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.specs import DeployedSpec, parse_policies
 
 if TYPE_CHECKING:
+    from mcsim.locality.curve import HitRatioCurve
     from mcsim.policies.caches import Caches
     from mcsim.references.blocks import Blocks
 
@@ -142,6 +142,8 @@ def replayed_curves(
     results = [one.result() for one in pending]
     hits = np.array([result.tiers["hits"].sum(axis=(0, 2)) for result in results])
     accesses = results[0].vms["accesses"].sum(axis=0)
+
+    from mcsim.locality.curve import HitRatioCurve  # takes time that few commands need
 
     def curve(which: NDArray[np.int64], distinct: int) -> HitRatioCurve:
         return HitRatioCurve(

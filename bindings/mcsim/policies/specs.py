@@ -11,10 +11,10 @@ from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import file_given
 from mcsim.base.arguments import text as check_text
+from mcsim.base.deployed import RULES
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
-from mcsim.config.deployed import RULES
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 

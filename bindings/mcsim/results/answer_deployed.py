@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mcsim.config.deployed import RULES
+from mcsim.base.deployed import RULES
 from mcsim.config.latency import ServiceTimes
 from mcsim.results.results import Results
 from mcsim.results.standings import Standing

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.config.deployed import RULES
+from mcsim.base.deployed import RULES
 from mcsim.config.spec import SystemSpec
 from mcsim.results.data_paths import FIXED, PLACED
 from mcsim.results.misses import alone_by_vm

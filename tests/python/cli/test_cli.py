@@ -56,6 +56,19 @@ sys.exit(", ".join(heavy & set(sys.modules)) or None)
         assert f"\n  {command} " in done.stdout
 
 
+def test_a_small_comparison_imports_no_schema(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("1\n2\n1\n")
+    code = f"""
+import sys
+from mcsim.cli.main import main
+main(["compare", {str(tmp_path / "keys.txt")!r}, "--policies=lru,2q", "--sizes=2", "--csv", "-q"])
+heavy = {{"pandas", "polars", "matplotlib", "pydantic", "mcsim.config", "mcsim.locality"}}
+sys.exit(", ".join(heavy & set(sys.modules)) or None)
+"""
+    done = python("-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_is_quick() -> None:
     def cpu_seconds() -> float:
         spent = resource.getrusage(resource.RUSAGE_CHILDREN)

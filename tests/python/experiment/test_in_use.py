@@ -11,7 +11,7 @@ import pytest
 from small import ROOT
 
 import mcsim
-from mcsim.config.deployed import IN_USE
+from mcsim.base.deployed import IN_USE
 
 PAGE = ROOT / "docs" / "how-to" / "caches-in-use.md"
 KNOWN = {*mcsim.policy_names(), *mcsim.system_names(), *mcsim.format_names(), "sequential", "none"}
