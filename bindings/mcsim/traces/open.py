@@ -14,7 +14,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text
 from mcsim.base.errors import ConfigError, EmptyTraceError, McsimError, TraceError
 from mcsim.base.inputs import note_input, printable
-from mcsim.base.limits import limits_named, thread_faults
+from mcsim.base.limits import limits_named, memory_limit, thread_faults
 from mcsim.base.suggest import check_choice
 from mcsim.base.threads import Pool, run_in_main_thread, threads_given
 from mcsim.traces.cache import cache_directory
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 _log = logging.getLogger(__name__)
+
+_MOST_BYTES = 1 << 30
+"""Memory to allow for each of several files that are parsed at the same time."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,8 @@ def parse_side_by_side(plans: Sequence[tuple[Parse, Path]], progress: Progress) 
         with suppress(McsimError):
             replace(plan, progress=count).cached_store(cache_dir)
 
-    with thread_faults(), Pool(min(threads_given(None), len(plans))) as pool:
+    threads = min(threads_given(None), len(plans), max(1, memory_limit() // _MOST_BYTES))
+    with thread_faults(), Pool(threads) as pool:
         for index in range(len(plans)):
             pool.submit(parse, index)
 
