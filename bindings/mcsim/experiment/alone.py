@@ -82,7 +82,7 @@ class Alone:
 
     @property
     def cause(self) -> dict[str, Any] | None:
-        """What equal replays in all experiments have in common; None if code of a user is in it."""
+        """All that the replays depend on, in a form of JSON; None if it includes code of a user."""
         system = self.spec.systems[0]
         named = map(str, [system.name, *system.params.values()])
         if self.spec.plugins or self.code.given or any(":" in name for name in named):

@@ -33,6 +33,7 @@ from mcsim.references.interned import (
     remembered,
 )
 from mcsim.references.workload import Workload
+from mcsim.results.version import RESULTS_VERSION
 from mcsim.results.yardsticks import MOST_ACCESSES
 from mcsim.traces.info import described_rows
 
@@ -156,7 +157,8 @@ class Prepared:
             return hits
 
         def find_once() -> int:
-            cause = {"what": "opt", "blocks": blocks, "of": [interval, warm_up_intervals]}
+            cause = {"what": "opt", "results": RESULTS_VERSION, "blocks": blocks}
+            cause |= {"interval": interval, "warm_up_intervals": warm_up_intervals}
             rows = remembered(self.workload, view, cause, lambda: [{"hits": find()}])
             return int(rows[0]["hits"])
 
