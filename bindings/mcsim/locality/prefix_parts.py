@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcsim.tables.formatted_table import RowStyle
 
 _STEPS = 512
-"""Sizes of a part, besides 0."""
+"""Sizes of a part other than 0."""
 
 _TOKEN_HITS = Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more")
 _TOKEN_HIT_RATIO = Column("token_hit_ratio", "token hit %", "share", "by all tokens", "more")

@@ -11,8 +11,8 @@
 #include "core/trace/accesses.hpp"
 
 // Interned traces as files. A plain one is mapped for replays: any number of processes can share
-// it, and it may be larger than memory. A packed one has a third of the bytes, and is read into
-// memory.
+// it, and it may be larger than memory. A packed one takes a few bytes a request, and is read
+// into memory.
 namespace mcsim {
 
 // Writes in place: for an atomic result, write elsewhere and rename. Unavailable if the file
@@ -25,8 +25,8 @@ absl::Status write_packed_accesses(const Accesses& trace, const std::string& pat
 // pass over the file. Returns DataLoss for a damaged file, NotFound or Unavailable for an
 // unreadable one.
 absl::StatusOr<Accesses> open_accesses(const std::string& path);
-// The same without checking its content: another process of this computation has checked it. Of a
-// plain file only the head is read.
+// The same without checking its content: another process of this computation has checked it. Reads
+// only the head of a plain file.
 absl::StatusOr<Accesses> open_trusted_accesses(const std::string& path);
 
 // The same for bytes owned by `owner`, aligned to 8; `name` begins every message.
