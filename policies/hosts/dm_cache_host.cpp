@@ -87,6 +87,18 @@ absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetu
   }
   Geometry geometry{.region_of = std::vector<std::uint32_t>(lines)};
   const auto entries = static_cast<std::size_t>(setup.capacity) / line_blocks;
+  if (setup.dump != nullptr) {
+    MCSIM_ASSIGN_OR_RETURN(
+        geometry.dumped, lines_of_dump(*setup.dump, trace,
+                                       {.entries = entries,
+                                        .policy = setup.policy,
+                                        .may_be_dirty = setup.writes != DmCacheWrites::kPassthrough,
+                                        .origin_lines = setup.origin_bytes > 0 ? origin_lines : 0,
+                                        .line_numbers = number}));
+    for (const CacheDump::Mapping& of : setup.dump->mappings) {
+      origin_lines = std::max(origin_lines, of.origin_block + 1);
+    }
+  }
   geometry.region_lines = Smq::region_lines(entries, origin_lines);
   for (const VmInfo& vm : trace.vms) {
     const std::size_t first = vm.first_id / line_blocks;
@@ -114,7 +126,7 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
       owners_(trace),
       region_of_(std::move(geometry.region_of)),
       smq_({.entries = static_cast<std::size_t>(setup.capacity) / trace.line_blocks,
-            .lines = region_of_.size(),
+            .lines = region_of_.size() + geometry.dumped.unaccessed,
             .regions = geometry.regions,
             .region_lines = geometry.region_lines,
             .hz = setup.hz,
@@ -122,6 +134,7 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
             .writes_back = setup.writes == DmCacheWrites::kBack,
             .promotes =
                 setup.policy == DmCachePolicy::kSmq && setup.writes != DmCacheWrites::kPassthrough,
+            .drops_written = setup.writes == DmCacheWrites::kPassthrough,
             .cleans_when_idle =
                 Count{trace.block_bytes} * trace.line_blocks <= setup.migration_threshold}),
       counters_(trace.vms.size()) {
@@ -131,6 +144,16 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
   for (Count phase = 1; phase < setup.phases; ++phase) {
     replicas_.push_back(
         {.smq = Smq(smq_.setup()), .first = setup.first + phase * kSecond / setup.phases});
+  }
+  load(geometry.dumped.mappings);
+}
+
+void DmCacheHost::load(std::span<const SmqMapping> mappings) {
+  smq_.load(mappings);
+  for (Replica& replica : replicas_) replica.smq.load(mappings);
+  for (const SmqMapping& of : mappings) {
+    counters_.front().tiers[0].occupancy += line_blocks_;
+    counters_.front().dirty += of.is_dirty ? Count{line_blocks_} : 0;
   }
 }
 
@@ -194,6 +217,7 @@ SmqOutcome DmCacheHost::request(Op op, std::uint32_t line, Nanoseconds since_fir
 
 bool DmCacheHost::count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutcome outcome) {
   const auto count = static_cast<Count>(blocks.size());
+  const bool passes = setup_.writes == DmCacheWrites::kPassthrough;
   const Count writes = op == Op::kWrite ? count : 0;
   const bool hit = outcome == SmqOutcome::kHit;
   VmCounters& of = counters_[vm];
@@ -202,13 +226,14 @@ bool DmCacheHost::count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutc
   if (hit) {
     of.tiers[0].hits += count;
     of.tiers[0].write_hits += writes;
-    of.tiers[0].updates += writes;
+    of.tiers[0].updates += passes ? 0 : writes;
   } else {
     of.misses += count;
     of.write_misses += writes;
   }
-  const bool stays = outcome == SmqOutcome::kPromoted ||
-                     (hit && (op == Op::kRead || setup_.writes == DmCacheWrites::kBack));
+  const bool stays =
+      outcome == SmqOutcome::kPromoted ||
+      (hit && !passes && (op == Op::kRead || smq_.is_dirty(blocks.front() / line_blocks_)));
   of.served(op).blocks[stays ? 0 : 1] += count;
   if (stays) return false;
   (op == Op::kWrite ? of.backend_writes : of.backend_reads) += count;
@@ -233,6 +258,9 @@ absl::Status DmCacheHost::resize(const Allocation&) {
 }
 
 absl::Status DmCacheHost::attach(const Observers& observers) {
+  if (observers.log != nullptr && setup_.dump != nullptr) {
+    return absl::FailedPreconditionError("cache_dump: the log has no blocks outside of the trace");
+  }
   backend_log_ = observers.log;
   return refuse_probe(observers);
 }
@@ -241,12 +269,15 @@ void DmCacheHost::release(VmId vm) {
   Changes changes(*this);
   TierCounters& tier = counters_[vm].tiers[0];
   const Count evictions = tier.evictions;
-  for (std::uint32_t line = owners_.first_of(vm) / line_blocks_;
-       line < owners_.end_of(vm) / line_blocks_; ++line) {
-    smq_.drop(line, changes);
-    NoChanges none;
-    for (Replica& replica : replicas_) replica.smq.drop(line, none);
-  }
+  const auto drop = [&](std::size_t begin, std::size_t end) {
+    for (auto line = static_cast<std::uint32_t>(begin); line < end; ++line) {
+      smq_.drop(line, changes);
+      NoChanges none;
+      for (Replica& replica : replicas_) replica.smq.drop(line, none);
+    }
+  };
+  drop(owners_.first_of(vm) / line_blocks_, owners_.end_of(vm) / line_blocks_);
+  drop(region_of_.size(), smq_.setup().lines);
   tier.invalidations += tier.evictions - evictions;
   tier.evictions = evictions;
 }
@@ -270,7 +301,7 @@ absl::Status DmCacheHost::check_invariants() const {
     dirty += vm.dirty;
   }
   Count found_dirty = 0;
-  for (std::uint32_t line = 0; line < region_of_.size(); ++line) {
+  for (std::uint32_t line = 0; line < smq_.setup().lines; ++line) {
     found_dirty += smq_.is_dirty(line) ? Count{line_blocks_} : 0;
   }
   const auto found = static_cast<Count>(smq_.size()) * line_blocks_;

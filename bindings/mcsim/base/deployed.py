@@ -21,10 +21,18 @@ Rules, and the files of drivers/md that they are from
                          writes back a dirty block untouched for 10 to 20 s. It is not promoted.
   dm-cache-policy-smq.c  Regions are redistributed over their levels every second, blocks every
                          minute.
+Start from a dump (warm_up: {cache_dump: FILE})
+  dm-cache-policy-smq.c  A loaded block is the oldest of its level. The level is its hint, at most
+                         63, or a hash of its cache block if the dump has no hints or is of another
+                         policy. Regions and counters start empty.
+  dm-cache-target.c      Dirty blocks stay dirty. In write-through, writes to them go to the cache
+                         alone. Passthrough refuses them; there, a hit reads the origin and a write
+                         drops its block.
+  Read in the source and compared with a twin, not with a kernel.
 Not modelled
   Several requests in flight: a machine under load differs. Work in the background ends before
   the next request. A request over several blocks is served block by block. Discards change
-  nothing. Reloads, and the traffic of the metadata device, are left out.""",
+  nothing. The traffic of the metadata device is left out.""",
     "dm-writecache": """\
 Rules, all from drivers/md/dm-writecache.c
   read         A cached block is read from the cache. Others are read from the origin, and are not
