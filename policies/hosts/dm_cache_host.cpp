@@ -10,6 +10,32 @@ namespace {
 // Prefetch distance, in accesses.
 constexpr std::size_t kAhead = 16;
 
+// The number of each line of the trace on the device of its VM, and the lines of all devices.
+struct LineNumbers {
+  std::vector<std::uint64_t> number;
+  std::uint64_t total = 0;
+};
+
+// Devices end with the last line that the trace accesses.
+LineNumbers number_lines(const Accesses& trace) {
+  const std::size_t line_blocks = trace.line_blocks;
+  const std::uint64_t line_bytes = std::uint64_t{trace.block_bytes} * line_blocks;
+  LineNumbers lines{.number = std::vector<std::uint64_t>(trace.id_count() / line_blocks)};
+  for (const VmInfo& vm : trace.vms) {
+    const std::size_t first = vm.first_id / line_blocks;
+    const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
+    std::uint64_t device_lines = 0;
+    for (std::size_t line = first; line < end; ++line) {
+      lines.number[line] = trace.keeps_addresses
+                               ? trace.block_address[line * line_blocks] / line_bytes
+                               : line - first;
+      device_lines = std::max(device_lines, lines.number[line] + 1);
+    }
+    lines.total += device_lines;
+  }
+  return lines;
+}
+
 struct NoChanges {
   void promoted(std::uint32_t, bool) {}
   void demoted(std::uint32_t) {}
@@ -57,25 +83,13 @@ class DmCacheHost::Changes {
   DmCacheHost& host_;
 };
 
-// Number the regions of the origin that the trace accesses.
+// Return the lines and regions of the origin that the trace accesses, or a dump has.
 absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetup& setup,
                                                                const Accesses& trace) {
   const std::size_t line_blocks = trace.line_blocks;
   const std::uint64_t line_bytes = std::uint64_t{trace.block_bytes} * line_blocks;
-  const std::size_t lines = trace.id_count() / line_blocks;
-  std::vector<std::uint64_t> number(lines);  // of the line on the device of its VM
-  std::uint64_t origin_lines = 0;
-  for (const VmInfo& vm : trace.vms) {
-    const std::size_t first = vm.first_id / line_blocks;
-    const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
-    std::uint64_t device_lines = 0;
-    for (std::size_t line = first; line < end; ++line) {
-      number[line] = trace.keeps_addresses ? trace.block_address[line * line_blocks] / line_bytes
-                                           : line - first;
-      device_lines = std::max(device_lines, number[line] + 1);
-    }
-    origin_lines += device_lines;
-  }
+  const LineNumbers lines = number_lines(trace);
+  std::uint64_t origin_lines = lines.total;
   if (setup.origin_bytes > 0) {
     if (setup.origin_bytes / line_bytes < origin_lines) {
       return invalid_argument(
@@ -85,7 +99,7 @@ absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetu
     }
     origin_lines = setup.origin_bytes / line_bytes;
   }
-  Geometry geometry{.region_of = std::vector<std::uint32_t>(lines)};
+  Geometry geometry{.region_of = std::vector<std::uint32_t>(lines.number.size())};
   const auto entries = static_cast<std::size_t>(setup.capacity) / line_blocks;
   if (setup.dump != nullptr) {
     MCSIM_ASSIGN_OR_RETURN(
@@ -94,24 +108,31 @@ absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetu
                                         .policy = setup.policy,
                                         .may_be_dirty = setup.writes != DmCacheWrites::kPassthrough,
                                         .origin_lines = setup.origin_bytes > 0 ? origin_lines : 0,
-                                        .line_numbers = number}));
+                                        .line_numbers = lines.number}));
     for (const CacheDump::Mapping& of : setup.dump->mappings) {
       origin_lines = std::max(origin_lines, of.origin_block + 1);
     }
   }
   geometry.region_lines = Smq::region_lines(entries, origin_lines);
+  geometry.number_regions(trace, lines.number);
+  return geometry;
+}
+
+// Number the regions of the lines with these numbers on their devices.
+void DmCacheHost::Geometry::number_regions(const Accesses& trace,
+                                           std::span<const std::uint64_t> number) {
+  const std::size_t line_blocks = trace.line_blocks;
   for (const VmInfo& vm : trace.vms) {
     const std::size_t first = vm.first_id / line_blocks;
     const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
     std::unordered_map<std::uint64_t, std::uint32_t> known;
     for (std::size_t line = first; line < end; ++line) {
-      const auto next = static_cast<std::uint32_t>(geometry.regions);
-      const auto [found, is_new] = known.try_emplace(number[line] / geometry.region_lines, next);
-      geometry.regions += is_new ? 1 : 0;
-      geometry.region_of[line] = found->second;
+      const auto next = static_cast<std::uint32_t>(regions);
+      const auto [found, is_new] = known.try_emplace(number[line] / region_lines, next);
+      regions += is_new ? 1 : 0;
+      region_of[line] = found->second;
     }
   }
-  return geometry;
 }
 
 absl::StatusOr<std::unique_ptr<DmCacheHost>> DmCacheHost::make(const DmCacheSetup& setup,

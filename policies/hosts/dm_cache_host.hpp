@@ -94,6 +94,8 @@ class DmCacheHost final : public Host {
     std::size_t regions = 0;
     std::size_t region_lines = 1;
     DumpedLines dumped = {};
+
+    void number_regions(const Accesses& trace, std::span<const std::uint64_t> number);
   };
   class Changes;
 

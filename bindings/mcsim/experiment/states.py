@@ -157,7 +157,8 @@ def check_start(spec: ExperimentSpec, source: Source) -> None:
     for key in ("opt", "slowdowns"):
         if getattr(spec, key):
             raise source.complain(
-                (key,), f"with `warm_up: {{{given}: …}}` it would compare with caches that start empty"
+                (key,),
+                f"with `warm_up: {{{given}: …}}` it would compare with caches that start empty",
             )
 
 
