@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 RULES: Mapping[str, str] = {
     "dm-cache": """\
@@ -89,6 +89,30 @@ Not modelled
   write-back of fragmented caches. Writes of the journal and the B-tree to flash.""",
 }
 """By name; `mcsim list` groups these systems as deployed, `mcsim describe` prints the rules."""
+
+Setting = Mapping[str, str | int]
+"""Values of parameters."""
+
+SETTINGS: Mapping[str, Sequence[Sequence[Setting]]] = {
+    "dm-cache": (
+        tuple({"block_kib": 2**power} for power in range(5, 11)),
+        ({"writes": "through"}, {"writes": "back"}),
+    ),
+    "dm-writecache": (
+        (
+            {"high_watermark": 50, "low_watermark": 45},
+            {"high_watermark": 70, "low_watermark": 65},
+            {"high_watermark": 90, "low_watermark": 85},
+        ),
+    ),
+    "bcache": (
+        ({"sequential_cutoff": 4 << 20}, {"sequential_cutoff": 0}),
+        ({"writes": "through"}, {"writes": "around"}, {"writes": "back"}),
+        ({"writeback_percent": 10}, {"writeback_percent": 40}),
+    ),
+}
+"""Settings that searches and `tune` try, by name: lists of alternatives, that of the installer
+first. Values of different lists are combined."""
 
 ALIASES: Mapping[str, str] = {"lvmcache": "dm-cache"}
 """Other names under which `mcsim describe` finds deployed systems, in lower case."""

@@ -239,6 +239,13 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("years", "years", "years", "life of the first tier that wears out", "more"),
         Column("kept", "within limits", "flag", "keeps all limits"),
     ],
+    "settings": [
+        Column("system", "cache", "text", "label of the deployed cache in the experiment"),
+        Column("setting", "setting", "text", "parameters that differ from the installed ones"),
+        _HIT_RATIO,
+        Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
+        Column("saved", "saved %", "share", "share of the latency without a cache", "more"),
+    ],
     "prefixes": [
         Column("capacity", "blocks", "count", "capacity in blocks of tokens"),
         Column("bytes", "size", "bytes", "capacity in bytes", is_first=True),
