@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
-from mcsim.policies.simulation import simulate
+from mcsim.policies.simulation import memory_needed, simulate
 
 OPTIMUM = "opt(refuse=true)"
 """The policy that no other can beat, with or without refusal."""
@@ -32,6 +32,7 @@ def check_conformance(policy: Any, seed: int) -> None:
     ConfigError
         With the stream and the capacity of the first failure.
     """
+    memory_needed([0], policy, [1])  # fails for wrong names and parameters
     for name, blocks in _streams(seed):
         for length in _LENGTHS:
             part = blocks[:length]

@@ -66,7 +66,7 @@ def scores_by_cache(ranking: ResultTable, by_trace: ResultTable) -> Sheet:
     ranking, by_trace : ResultTable
         As of `scores`.
     """
-    names = _leaders(ranking).candidate.tolist()
+    names = _leaders(ranking).candidate.tolist()[::-1]  # the first row is the lowest
     first = by_trace[by_trace.candidate == names[0]]
     columns = [f"{row.trace} at {row['size']}" for row in first]
     values = [100 * by_trace.score[by_trace.candidate == name] for name in names]
