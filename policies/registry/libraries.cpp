@@ -43,8 +43,8 @@ constexpr auto kLibraries = std::to_array<Library>({
      "7.3.0",
      "generations",
      "maxSize M is a capacity of 2 M - 1; blocks that expire at a hit still hit until the next "
-     "miss: "
-     "within 1 point in 19 of 21 cells, 10 and 20 points more in the others"},
+     "miss: within 1 point in 19 of 21 cells, 10 and 20 points more in the others, 69 on a loop of "
+     "fewer keys than it can hold"},
     {{"thi-lru", "LRU and TLRU of @thi.ng/cache for Node.js.", "src/lru.ts, November 2026"},
      "2.3.82",
      "lru",
