@@ -52,7 +52,15 @@ def _base64(hint: int) -> str:
     return base64.b64encode(hint.to_bytes(4, "little")).decode()
 
 
-def replayed(requests: Requests, dump: Path, blocks: int, **params: Any) -> engine.RunResult:
+def replayed(
+    requests: Requests,
+    dump: Path,
+    blocks: int,
+    *,
+    interval: int = 3_600 * SECOND,
+    departs: int | None = None,
+    **params: Any,
+) -> engine.RunResult:
     """Count every request apart, for a cache of so many cache blocks."""
     builder = engine.AccessBuilder(ops="all", addresses=True, line_blocks=LINE_BLOCKS)
     builder.begin_vm("vm")
@@ -61,8 +69,11 @@ def replayed(requests: Requests, dump: Path, blocks: int, **params: Any) -> engi
         times.astype(np.int64), np.zeros(len(times), np.uint16), writes.astype(np.uint8),
         (origin * BLOCK).astype(np.uint64), np.full(len(times), 4096, np.uint32),
     )  # fmt: skip
+    if departs is not None:
+        builder.depart(departs)
     accesses = builder.finish()
-    system = engine.System("dm-cache", params, tiered(blocks * LINE_BLOCKS, read_ns=1e5))
+    machine = tiered(blocks * LINE_BLOCKS, read_ns=1e5)
+    system = engine.System("dm-cache", params, machine, interval=interval)
     system.use_cache_dump(read_dump(dump))
     cuts = np.arange(len(times) + 1)
     return engine.run(accesses, system, locality.Characterised(), cuts)
@@ -243,3 +254,30 @@ def test_the_origin_is_one_device(tmp_path: Path) -> None:
     given["workload"]["vms"] = [trace, trace | {"name": "other"}]
     with pytest.raises(ConfigError, match="the origin is one device, and the trace has 2 VMs"):
         mc.run(given, out=tmp_path / "out")
+
+
+def test_every_phase_starts_from_the_dump(tmp_path: Path) -> None:
+    """Trusts: runs of each phase alone."""
+    blocks = [Dumped(i, 2 * i, False, i % 64) for i in range(60)]
+    dump = dump_of(tmp_path / "dump.xml", blocks, 64)
+    requests = [(i * SECOND // 20, i * 7 % 110, False) for i in range(4_000)]
+
+    def counted(**params: Any) -> engine.RunResult:
+        return replayed(requests, dump, 64, **params)
+
+    phases = [998_000_000 + k * SECOND // 2 for k in range(2)]
+    alone = [int(counted(phase=phase).tiers["hits"][:2_000].sum()) for phase in phases]
+    result = counted(interval=100 * SECOND, phases=2)
+    assert int(result.tiers["hits"][:2_000].sum()) == alone[0]
+    least, most = (f"{100 * each / 2_000:.2f}" for each in (min(alone), max(alone)))
+    note = f"{least} to {most} % of all accesses so far hit, at 2 phases"
+    assert [decision["note"] for decision in result.decisions] == [note]
+
+
+def test_a_departing_vm_takes_all_blocks_of_the_dump(tmp_path: Path) -> None:
+    blocks = [Dumped(0, 5, True, 3), Dumped(1, 900, True, 3), Dumped(2, 901, False, 3)]
+    dump = dump_of(tmp_path / "dump.xml", blocks, 4)
+    result = replayed([(0, 5, False), (1, 6, False)], dump, 4, departs=SECOND, writes="back")
+    assert result.tiers["occupancy"][:, 0, 0].tolist() == [24, 0]
+    assert result.vms["write_backs"][:, 0].tolist() == [0, 16]
+    assert result.tiers["invalidations"][:, 0, 0].tolist() == [0, 24]
