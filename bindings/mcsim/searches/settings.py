@@ -98,7 +98,7 @@ def search_settings(
     --------
     >>> found = mc.search_settings("tiny", overrides=["systems=[dm-cache]"])
     >>> found.overrides
-    ['systems.0.block_kib=256']
+    ['systems.0.block_kib=512']
     """
     reporter = reporter or Reporter()
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
