@@ -252,9 +252,10 @@ bool DmCacheHost::count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutc
     of.misses += count;
     of.write_misses += writes;
   }
-  const bool stays =
-      outcome == SmqOutcome::kPromoted ||
-      (hit && !passes && (op == Op::kRead || smq_.is_dirty(blocks.front() / line_blocks_)));
+  const bool stays = outcome == SmqOutcome::kPromoted ||
+                     (hit && !passes &&
+                      (op == Op::kRead || setup_.writes == DmCacheWrites::kBack ||
+                       smq_.is_dirty(blocks.front() / line_blocks_)));
   of.served(op).blocks[stays ? 0 : 1] += count;
   if (stays) return false;
   (op == Op::kWrite ? of.backend_writes : of.backend_reads) += count;

@@ -143,7 +143,7 @@ class _Reader:
 
     def _read_mapping(self, given: dict[str, str]) -> None:
         block = self._number(given, "cache_block", 32)
-        origin = self._number(given, "origin_block", 64)
+        origin = self._number(given, "origin_block", 48)
         dirty = self._text(given, "dirty")
         if dirty not in ("true", "false"):
             raise self._complain(f"dirty: expected true or false, got {dirty!r}")

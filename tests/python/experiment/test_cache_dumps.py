@@ -174,7 +174,7 @@ MAPPING = '    <mapping cache_block="0" origin_block="5" dirty="false"/>\n'
         (('dirty="false"', 'dirty="maybe"'), 3, "dirty: expected true or false, got 'maybe'"),
         (('dirty="false"', ""), 3, "missing attribute 'dirty'"),
         (('origin_block="5"', 'origin_block="-5"'), 3,
-         "origin_block: expected a number of 64 bits, got '-5'"),
+         "origin_block: expected a number of 48 bits, got '-5'"),
         (("<mappings>", "<maps>"), 2, "unknown element 'maps'"),
         (("\n</superblock>\n", ""), 7, "invalid XML: no element found"),
         (("<superblock", '<!DOCTYPE a [<!ENTITY b "c">]>\n<superblock'), 1,
