@@ -253,13 +253,8 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column(
             "per_dollar", "1/s/$", "number", "accesses a second of one client, per dollar", "more"
         ),
-        Column(
-            "worn_blocks",
-            "worn",
-            "blocks",
-            "blocks written to tiers that wear",
-            "less",
-            shown=False,
+        hidden(
+            Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less")
         ),
         Column("years", "years", "years", "life of the first tier that wears out", "more"),
         Column("kept", "within limits", "flag", "keeps all limits"),
