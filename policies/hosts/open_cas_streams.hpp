@@ -10,8 +10,8 @@
 namespace mcsim {
 
 // A red-black tree of streams by (valid, write, end), as that of OCF (src/utils/utils_rbtree.c).
-// Streams with the same key are in a ring, and one of them is in the tree. A stream that becomes
-// invalid keeps its place, so searches below it can miss streams until it is removed: the shape of
+// Streams with the same key are in a ring, and one of them is in a node. A stream that becomes
+// invalid keeps its node, so searches below it can miss streams until it is removed: the shape of
 // the tree matters, and insertions and removals have the order of rotations of OCF.
 //
 // O(log n) per call.
@@ -26,14 +26,14 @@ class OpenCasStreamTree {
     std::uint64_t key = 0;
     std::uint64_t bytes = 0;
     std::uint32_t requests = 0;
-    Id left = kNone;
-    Id right = kNone;
-    Id parent = kNone;
-    bool is_red = false;
-    bool is_in_tree = false;
+    Id node = kNone;
     Id next = kNone;  // in the ring of streams with the same key
     Id previous = kNone;
   };
+
+  OpenCasStreamTree() {
+    for (std::size_t i = 0; i < kStreams; ++i) unused_[i] = static_cast<Id>(i);
+  }
 
   static std::uint64_t key_of(bool is_valid, Op op, std::uint64_t end) {
     return std::uint64_t{is_valid} << 63 | std::uint64_t{op == Op::kWrite} << 62 | end;
@@ -42,13 +42,20 @@ class OpenCasStreamTree {
   Stream& operator[](Id id) { return streams_[id]; }
   const Stream& operator[](Id id) const { return streams_[id]; }
 
-  // The stream with this key. Of several, the longest but the one in the tree.
+  // Change the key of a stream that keeps its place.
+  void set_key(Id id, std::uint64_t key) {
+    streams_[id].key = key;
+    if (streams_[id].node != kNone) nodes_[streams_[id].node].key = key;
+  }
+
+  // The stream with this key. Of several, the longest but the one in the node.
   Id find(std::uint64_t key) const {
     Id at = root_;
-    while (at != kNone && streams_[at].key != key) at = below(at, key);
-    if (at == kNone || streams_[at].next == at) return at;
-    Id longest = streams_[at].next;
-    for (Id other = streams_[longest].next; other != at; other = streams_[other].next) {
+    while (at != kNone && nodes_[at].key != key) at = below(at, key);
+    if (at == kNone) return kNone;
+    const Id id = nodes_[at].stream;
+    Id longest = streams_[id].next;
+    for (Id other = longest; other != id; other = streams_[other].next) {
       if (streams_[other].bytes > streams_[longest].bytes) longest = other;
     }
     return longest;
@@ -56,194 +63,182 @@ class OpenCasStreamTree {
 
   void insert(Id id) {
     Stream& stream = streams_[id];
-    stream.left = stream.right = stream.parent = kNone;
-    stream.next = stream.previous = id;
     Id parent = kNone;
     for (Id at = root_; at != kNone; at = below(at, stream.key)) {
-      if (streams_[at].key == stream.key) return insert_before(at, id);
+      if (nodes_[at].key == stream.key) return insert_before(nodes_[at].stream, id);
       parent = at;
     }
-    stream.is_in_tree = true;
-    stream.parent = parent;
-    stream.is_red = parent != kNone;
+    const Id node = unused_[nodes_in_use_++];
+    stream.node = node;
+    stream.next = stream.previous = id;
+    nodes_[node] = {.key = stream.key, .parent = parent, .stream = id, .is_red = parent != kNone};
     if (parent == kNone) {
-      root_ = id;
-    } else if (stream.key < streams_[parent].key) {
-      streams_[parent].left = id;
+      root_ = node;
     } else {
-      streams_[parent].right = id;
+      nodes_[parent].child[side_of(parent, stream.key)] = node;
+      balance(node);
     }
-    balance(id);
   }
 
   void remove(Id id) {
     Stream& stream = streams_[id];
+    Id node = stream.node;
+    stream.node = kNone;
     if (stream.next != id) {
-      const Id heir = stream.next;
-      streams_[heir].previous = stream.previous;
-      streams_[stream.previous].next = heir;
-      if (!stream.is_in_tree) return;
-      exchange(id, heir);
-      streams_[heir].is_in_tree = true;
-      stream.is_in_tree = false;
+      streams_[stream.next].previous = stream.previous;
+      streams_[stream.previous].next = stream.next;
+      if (node != kNone) place(stream.next, node);
       return;
     }
-    while (stream.left != kNone || stream.right != kNone) exchange(id, replacement(id));
-    if (!stream.is_red) fill(id);
-    replace(id, kNone);
-    stream.is_in_tree = false;
+    for (Id heir = replacement(node); heir != kNone; heir = replacement(node)) {
+      place(nodes_[heir].stream, node);
+      node = heir;
+    }
+    if (!nodes_[node].is_red) fill(node);
+    replace(node, kNone);
+    unused_[--nodes_in_use_] = node;
   }
 
   // Whether a stream keeps its place with this key, which is greater than its own.
   bool keeps_place(Id id, std::uint64_t key) const {
-    if (!streams_[id].is_in_tree || streams_[id].next != id) return false;
+    const Id node = streams_[id].node;
+    if (node == kNone || streams_[id].next != id) return false;
     Id at = root_;
-    while (at != kNone && at != id) at = below(at, key);
+    while (at != kNone && at != node) at = below(at, key);
     if (at == kNone) return false;
-    Id after = streams_[id].right;
-    while (after != kNone && streams_[after].left != kNone) after = streams_[after].left;
-    return after == kNone || key < streams_[after].key;
+    Id after = nodes_[node].child[1];
+    while (after != kNone && nodes_[after].child[0] != kNone) after = nodes_[after].child[0];
+    return after == kNone || key < nodes_[after].key;
   }
 
  private:
-  Id below(Id at, std::uint64_t key) const {
-    return key < streams_[at].key ? streams_[at].left : streams_[at].right;
+  struct Node {
+    std::uint64_t key = 0;
+    std::array<Id, 2> child{kNone, kNone};  // of lesser and of greater keys
+    Id parent = kNone;
+    Id stream = kNone;
+    bool is_red = false;
+  };
+
+  std::size_t side_of(Id at, std::uint64_t key) const { return key < nodes_[at].key ? 0 : 1; }
+  Id below(Id at, std::uint64_t key) const { return nodes_[at].child[side_of(at, key)]; }
+  std::size_t side_below(Id parent, Id node) const {
+    return nodes_[parent].child[1] == node ? 1 : 0;
+  }
+  bool is_red(Id node) const { return node != kNone && nodes_[node].is_red; }
+
+  void insert_before(Id other, Id id) {
+    streams_[id].node = kNone;
+    streams_[id].next = other;
+    streams_[id].previous = streams_[other].previous;
+    streams_[streams_[other].previous].next = id;
+    streams_[other].previous = id;
   }
 
-  void insert_before(Id at, Id id) {
-    streams_[id].is_in_tree = false;
-    streams_[id].next = at;
-    streams_[id].previous = streams_[at].previous;
-    streams_[streams_[at].previous].next = id;
-    streams_[at].previous = id;
+  void place(Id id, Id node) {
+    streams_[id].node = node;
+    nodes_[node].stream = id;
+    nodes_[node].key = streams_[id].key;
   }
 
-  // The node that takes the place of a node with children: the next one, or the only child.
-  Id replacement(Id id) const {
-    Id at = streams_[id].right != kNone ? streams_[id].right : streams_[id].left;
-    if (streams_[id].left == kNone) return at;
-    while (streams_[id].right != kNone && streams_[at].left != kNone) at = streams_[at].left;
+  // The node whose stream takes the place of a removed one: the next one, or the only child.
+  Id replacement(Id node) const {
+    const auto [lesser, greater] = nodes_[node].child;
+    if (lesser == kNone || greater == kNone) return lesser == kNone ? greater : lesser;
+    Id at = greater;
+    while (nodes_[at].child[0] != kNone) at = nodes_[at].child[0];
     return at;
   }
 
   // Link another node or none from the parent of a node.
-  void replace(Id id, Id other) {
-    const Id parent = streams_[id].parent;
+  void replace(Id node, Id other) {
+    const Id parent = nodes_[node].parent;
     if (parent == kNone) {
       root_ = other;
-    } else if (streams_[parent].left == id) {
-      streams_[parent].left = other;
     } else {
-      streams_[parent].right = other;
+      nodes_[parent].child[side_below(parent, node)] = other;
     }
   }
 
-  // Exchange the places and colours of a node and another one, which may be outside of the tree.
-  void exchange(Id one, Id other) {
-    Stream& a = streams_[one];
-    Stream& b = streams_[other];
-    const bool is_child = b.parent == one;
-    const Id left = b.left;
-    const Id right = b.right;
-    const Id parent = b.parent;
-    const bool is_red = b.is_red;
-    const bool was_left = parent != kNone && streams_[parent].left == other;
-    replace(one, other);
-    b.parent = a.parent;
-    b.is_red = a.is_red;
-    b.left = is_child && was_left ? one : a.left;
-    b.right = is_child && !was_left ? one : a.right;
-    a.left = left;
-    a.right = right;
-    a.is_red = is_red;
-    a.parent = is_child ? other : parent;
-    if (!is_child && parent != kNone)
-      (was_left ? streams_[parent].left : streams_[parent].right) = one;
-    for (const Id id : {one, other}) {
-      if (streams_[id].left != kNone) streams_[streams_[id].left].parent = id;
-      if (streams_[id].right != kNone) streams_[streams_[id].right].parent = id;
-    }
+  // Rotate a node towards a side.
+  void rotate(Id node, std::size_t side) {
+    const Id up = nodes_[node].child[1 - side];
+    const Id inner = nodes_[up].child[side];
+    replace(node, up);
+    nodes_[up].parent = nodes_[node].parent;
+    nodes_[up].child[side] = node;
+    nodes_[node].parent = up;
+    nodes_[node].child[1 - side] = inner;
+    if (inner != kNone) nodes_[inner].parent = node;
   }
 
-  void rotate(Id id, bool to_left) {
-    Stream& node = streams_[id];
-    const Id up = to_left ? node.right : node.left;
-    replace(id, up);
-    streams_[up].parent = node.parent;
-    node.parent = up;
-    Id& outer = to_left ? node.right : node.left;
-    Id& inner = to_left ? streams_[up].left : streams_[up].right;
-    outer = inner;
-    if (outer != kNone) streams_[outer].parent = id;
-    inner = id;
-  }
-
-  bool is_red(Id id) const { return id != kNone && streams_[id].is_red; }
-
-  void balance(Id id) {
-    while (streams_[id].is_red && is_red(streams_[id].parent)) {
-      const Id parent = streams_[id].parent;
-      const Id above = streams_[parent].parent;
+  void balance(Id node) {
+    while (nodes_[node].is_red && is_red(nodes_[node].parent)) {
+      const Id parent = nodes_[node].parent;
+      const Id above = nodes_[parent].parent;
       if (above == kNone) break;
-      const bool is_left = streams_[above].left == parent;
-      const Id uncle = is_left ? streams_[above].right : streams_[above].left;
+      const std::size_t side = side_below(above, parent);
+      const Id uncle = nodes_[above].child[1 - side];
       if (is_red(uncle)) {
-        streams_[above].is_red = true;
-        streams_[parent].is_red = streams_[uncle].is_red = false;
-        id = above;
-      } else if (id == (is_left ? streams_[parent].right : streams_[parent].left)) {
-        rotate(parent, is_left);
-        id = parent;
+        nodes_[above].is_red = true;
+        nodes_[parent].is_red = nodes_[uncle].is_red = false;
+        node = above;
+      } else if (node == nodes_[parent].child[1 - side]) {
+        rotate(parent, side);
+        node = parent;
       } else {
-        rotate(above, !is_left);
-        std::swap(streams_[parent].is_red, streams_[above].is_red);
-        id = parent;
+        rotate(above, 1 - side);
+        std::swap(nodes_[parent].is_red, nodes_[above].is_red);
+        node = parent;
       }
     }
-    streams_[root_].is_red = false;
+    nodes_[root_].is_red = false;
   }
 
   // Restore the number of black nodes on the path to a leaf that is to be removed.
-  void fill(Id id) {
-    while (streams_[id].parent != kNone) {
-      const Id parent = streams_[id].parent;
-      const bool is_left = streams_[parent].left == id;
-      const Id sibling = is_left ? streams_[parent].right : streams_[parent].left;
+  void fill(Id node) {
+    while (nodes_[node].parent != kNone) {
+      const Id parent = nodes_[node].parent;
+      const std::size_t side = side_below(parent, node);
+      const Id sibling = nodes_[parent].child[1 - side];
       if (sibling == kNone) {
-        id = parent;
+        node = parent;
       } else if (is_red(sibling)) {
-        streams_[parent].is_red = true;
-        streams_[sibling].is_red = false;
-        rotate(parent, is_left);
-      } else if (is_red(streams_[sibling].left) || is_red(streams_[sibling].right)) {
-        return borrow(parent, sibling, is_left);
+        nodes_[parent].is_red = true;
+        nodes_[sibling].is_red = false;
+        rotate(parent, side);
+      } else if (is_red(nodes_[sibling].child[0]) || is_red(nodes_[sibling].child[1])) {
+        return borrow(parent, sibling, side);
       } else {
-        streams_[sibling].is_red = true;
+        nodes_[sibling].is_red = true;
         if (is_red(parent)) {
-          streams_[parent].is_red = false;
+          nodes_[parent].is_red = false;
           return;
         }
-        id = parent;
+        node = parent;
       }
     }
   }
 
   // Rotate a red child of the sibling towards the side that lacks a black node.
-  void borrow(Id parent, Id sibling, bool is_left) {
-    const bool takes_left = is_red(streams_[sibling].left);
-    const Id child = takes_left ? streams_[sibling].left : streams_[sibling].right;
-    if (takes_left != is_left) {
-      streams_[child].is_red = streams_[sibling].is_red;
-      streams_[sibling].is_red = streams_[parent].is_red;
+  void borrow(Id parent, Id sibling, std::size_t side) {
+    const std::size_t from = is_red(nodes_[sibling].child[0]) ? 0 : 1;
+    const Id child = nodes_[sibling].child[from];
+    if (from != side) {
+      nodes_[child].is_red = nodes_[sibling].is_red;
+      nodes_[sibling].is_red = nodes_[parent].is_red;
     } else {
-      streams_[child].is_red = streams_[parent].is_red;
-      rotate(sibling, !is_left);
+      nodes_[child].is_red = nodes_[parent].is_red;
+      rotate(sibling, 1 - side);
     }
-    rotate(parent, is_left);
-    streams_[parent].is_red = false;
+    rotate(parent, side);
+    nodes_[parent].is_red = false;
   }
 
   std::array<Stream, kStreams> streams_{};
+  std::array<Node, kStreams> nodes_{};
+  std::array<Id, kStreams> unused_{};  // nodes, from nodes_in_use_ on
+  std::size_t nodes_in_use_ = 0;
   Id root_ = kNone;
 };
 
@@ -260,12 +255,16 @@ class OpenCasStreams {
     for (std::size_t i = 0; i < kStreams; ++i) {
       const auto id = static_cast<Id>(i);
       tree_[id].key = Tree::key_of(false, Op::kRead, kFirstEnds * i);
+      ++ends_[place_of(tree_[id].key)];
       tree_.insert(id);
       link(id, kRoot);
     }
   }
 
-  Id find(Op op, std::uint64_t offset) const { return tree_.find(Tree::key_of(true, op, offset)); }
+  Id find(Op op, std::uint64_t offset) const {
+    const std::uint64_t key = Tree::key_of(true, op, offset);
+    return ends_[place_of(key)] == 0 ? kNone : tree_.find(key);
+  }
   const typename Tree::Stream& operator[](Id id) const { return tree_[id]; }
 
   // Add a request to the stream that it continues, if there is one.
@@ -275,7 +274,9 @@ class OpenCasStreams {
     auto& stream = tree_[id];
     const bool keeps = tree_.keeps_place(id, Tree::key_of(true, op, offset + bytes));
     if (!keeps) tree_.remove(id);
-    stream.key += bytes;
+    --ends_[place_of(stream.key)];
+    tree_.set_key(id, stream.key + bytes);
+    ++ends_[place_of(stream.key)];
     stream.bytes += bytes;
     ++stream.requests;
     if (!keeps) tree_.insert(id);
@@ -287,6 +288,8 @@ class OpenCasStreams {
   Id start(std::uint64_t key, std::uint64_t bytes, std::uint32_t requests) {
     const Id id = after_[kRoot];
     tree_.remove(id);
+    --ends_[place_of(tree_[id].key)];
+    ++ends_[place_of(key)];
     tree_[id].key = key;
     tree_[id].bytes = bytes;
     tree_[id].requests = requests;
@@ -297,13 +300,19 @@ class OpenCasStreams {
 
   // The stream becomes the oldest one, and keeps its place in the tree.
   void invalidate(Id id) {
-    tree_[id].key &= ~Tree::key_of(true, Op::kRead, 0);
+    tree_.set_key(id, tree_[id].key & ~Tree::key_of(true, Op::kRead, 0));
     unlink(id);
     link(id, after_[kRoot]);
   }
 
  private:
   static constexpr Id kRoot = static_cast<Id>(kStreams);
+  static constexpr unsigned kPlaceBits = 10;
+
+  // The place of a key in `ends_`, whether it is valid or not.
+  static std::size_t place_of(std::uint64_t key) {
+    return (key << 1) * 0x9e3779b97f4a7c15 >> (64 - kPlaceBits);
+  }
 
   void renew(Id id) {
     unlink(id);
@@ -322,6 +331,8 @@ class OpenCasStreams {
   }
 
   Tree tree_;
+  // Streams by place: a search without any finds none. Most requests continue no stream.
+  std::array<std::uint8_t, std::size_t{1} << kPlaceBits> ends_{};
   // A ring from the root to the oldest, and on to the latest.
   std::array<Id, kStreams + 1> after_ = ring();
   std::array<Id, kStreams + 1> before_ = ring();
