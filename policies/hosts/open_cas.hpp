@@ -112,7 +112,7 @@ struct OpenCasRequest {
 //   bool precedes(std::uint32_t line, std::uint32_t other);  // the order of write-backs
 //
 // Memory beyond OpenCasLines: 8 bytes a cache line for cleaning, 8 bytes a cache line and 4 bytes a
-// line of the trace for nhit, 5 KiB a core device for its streams.
+// line of the trace for nhit, 7 KiB a core device for its streams.
 class OpenCas {
  public:
   explicit OpenCas(const OpenCasSetup& setup)

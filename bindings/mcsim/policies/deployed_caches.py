@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from mcsim.policies.caches import Caches
     from mcsim.references.blocks import Blocks
 
-_ENTRY_BYTES, _BLOCK_BYTES = 32, 8
+_ENTRY_BYTES = {"open-cas": 57}
+_OTHER_ENTRY_BYTES, _BLOCK_BYTES = 32, 8
 """Memory of a cache block, and of a block of the trace, at most."""
 
 _REPLAYS = 25
@@ -224,8 +225,9 @@ def memory_with_deployed(caches: Caches, found: dict[str, NDArray[Any]]) -> dict
     """Return the memory of all caches, given that of policies."""
     chosen = _deployed_among(caches)
     rows = _spread(found, chosen)
-    for place, (_, size) in chosen.items():
-        rows["bytes"][place] = _ENTRY_BYTES * size + _BLOCK_BYTES * caches.unique
+    for place, (spec, size) in chosen.items():
+        entry = _ENTRY_BYTES.get(spec.name, _OTHER_ENTRY_BYTES)
+        rows["bytes"][place] = entry * size + _BLOCK_BYTES * caches.unique
     return rows
 
 
