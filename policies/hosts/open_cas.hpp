@@ -283,7 +283,7 @@ class OpenCas {
     return OpenCasOutcome::kPass;
   }
 
-  // Read from the core device. A stream reads dirty blocks from the cache, if it has all of them.
+  // Read from the core device. A stream reads its blocks from the cache if all are dirty.
   template <class Sink>
   OpenCasOutcome pass(std::span<OpenCasPart> parts, bool is_cut, Sink& sink) {
     touch(parts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/prefetch.hpp"
 #include "core/engine/hosts/request_context.hpp"
 #include "policies/hosts/kernel_time.hpp"
 
@@ -135,7 +136,10 @@ void OpenCasHost::replay(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> blocks = trace.blocks_of(r);
     if (blocks.empty()) continue;
     const std::size_t at = trace.request_begin[r];
-    if (at + kAhead < ids.size()) cache_.prefetch(ids[at + kAhead] / line_blocks_);
+    if (at + kAhead < ids.size()) {
+      cache_.prefetch(ids[at + kAhead] / line_blocks_);
+      if (trace.keeps_addresses) prefetch_line(&address_[ids[at + kAhead]]);
+    }
     if (at + kAheadCached < ids.size()) {
       cache_.prefetch_cached(ids[at + kAheadCached] / line_blocks_);
     }

@@ -97,9 +97,9 @@ class OpenCasLines {
     move(slot, State::kFree);
   }
 
-  // Map the lines for which `slots` has none: to free lines if there are enough of them, or else to
-  // clean ones, except for those with this `request`. Return how many were mapped. `evicted` is
-  // called with the slot of each line that leaves.
+  // Map the `needed` lines of a request to free lines, or, if too few are free, to the oldest clean
+  // ones that this request did not map. Return how many were mapped. `evicted` is called with the
+  // slot of each line that leaves.
   template <class Evicted>
   std::size_t take(std::span<const std::uint32_t> needed, std::uint32_t request,
                    std::vector<Slot>& slots, Evicted&& evicted) {

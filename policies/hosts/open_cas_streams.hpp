@@ -11,8 +11,8 @@ namespace mcsim {
 
 // A red-black tree of streams by (valid, write, end), as that of OCF (src/utils/utils_rbtree.c).
 // Streams with the same key are in a ring, and one of them is in a node. A stream that becomes
-// invalid keeps its node, so searches below it can miss streams until it is removed: the shape of
-// the tree matters, and insertions and removals have the order of rotations of OCF.
+// invalid keeps its node, so searches below it can miss streams until it is removed. The shape of
+// the tree matters. Insertions and removals rotate as those of OCF do.
 //
 // O(log n) per call.
 template <std::size_t kStreams>
@@ -48,7 +48,7 @@ class OpenCasStreamTree {
     if (streams_[id].node != kNone) nodes_[streams_[id].node].key = key;
   }
 
-  // The stream with this key. Of several, the longest but the one in the node.
+  // The stream with this key. If there are several, the longest one that is not in the node.
   Id find(std::uint64_t key) const {
     Id at = root_;
     while (at != kNone && nodes_[at].key != key) at = below(at, key);
@@ -141,7 +141,7 @@ class OpenCasStreamTree {
     nodes_[node].key = streams_[id].key;
   }
 
-  // The node whose stream takes the place of a removed one: the next one, or the only child.
+  // The node that replaces a removed one: the next one, or the only child.
   Id replacement(Id node) const {
     const auto [lesser, greater] = nodes_[node].child;
     if (lesser == kNone || greater == kNone) return lesser == kNone ? greater : lesser;

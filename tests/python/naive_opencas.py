@@ -216,7 +216,7 @@ class NaiveOpenCas:
         target[place].insert(0, line)
 
     def _map(self) -> bool:
-        """Give all lines of the request a cache line. Return whether that was possible."""
+        """Map all lines of the request to cache lines. Return whether that was possible."""
         mapped = self._mapped()
         if not self._is_mapped():
             if not self._is_promoted() and not mapped:
@@ -251,7 +251,7 @@ class NaiveOpenCas:
         return promoted
 
     def _take(self, needed: Sequence[CoreLine]) -> list[Line]:
-        """Take free lines if there are enough, or else clean lines that are cached."""
+        """Map lines to free ones if there are enough, or else to clean lines that leave."""
         is_free = len(self.lines) - self.occupancy >= len(needed)
         lists = self.free if is_free else self.clean
         places = self._places()

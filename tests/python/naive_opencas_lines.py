@@ -5,7 +5,7 @@ from __future__ import annotations
 LISTS, CHUNK = 32, 256
 
 CoreLine = tuple[int, int]
-"""A core device, and a line of it."""
+"""A core device, and the number of one of its lines."""
 
 
 class Line:

@@ -34,7 +34,7 @@ _UNITS = {"wake_up": SECOND, "staleness": SECOND, "idle": MS}
 
 
 class Expected(NamedTuple):
-    """What OCF did."""
+    """The counts of OCF."""
 
     lines: int  # of the device
     outcomes: tuple[int, ...]  # OUTCOMES
