@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from mcsim.optimizers.optimizer import optimize as optimize
     from mcsim.policies.comparison import compare as compare
     from mcsim.policies.miniatures import miniature as miniature
+    from mcsim.policies.prefix_replays import prefix_replay as prefix_replay
     from mcsim.policies.python_policies import Policy as Policy
     from mcsim.policies.python_policies import PriorityPolicy as PriorityPolicy
     from mcsim.policies.simulation import memory_needed as memory_needed
@@ -132,6 +133,7 @@ _HOME = {
         "optimizers": ("Solution", "optimize"),
         "policies.comparison": ("compare",),
         "policies.miniatures": ("miniature",),
+        "policies.prefix_replays": ("prefix_replay",),
         "policies.python_policies": ("Policy", "PriorityPolicy"),
         "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),
         "policies.specs": ("library_versions", "load_policies", "policy_names", "wrapper_names"),

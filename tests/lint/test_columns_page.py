@@ -43,6 +43,7 @@ TITLES = {
     "cache-device": "`mcsim.cache_device`: a row a class of requests",
     "search": "`mcsim.search`: a row a hierarchy",
     "prefixes": "`prefix_curve(…).table(…)`, and `kv --csv`: a row a capacity",
+    "prefix-policies": "`mcsim.prefix_replay`, and `kv --policies --csv`: a row a cache",
     "advice": "`mcsim.advise`: a row a candidate",
     "runs": "`mcsim results ls --csv`: a row a run",
     "sweeps": "`mcsim results ls`: a row a sweep",

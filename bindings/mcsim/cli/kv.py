@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
     from mcsim.locality.prefix_depths import FullHit
     from mcsim.locality.prefixes import Order, PrefixCurve
+    from mcsim.policies.prefix_replays import Pin
     from mcsim.traces.chain_lines import IdRule
     from mcsim.traces.chains import ChainTrace
 
@@ -82,6 +83,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="What hits if all tokens of a request are cached.",
 )
+@click.option(
+    "--policies",
+    metavar="NAME[(PARAM=VALUE,...)],...",
+    help="A row for each policy: leaf-lru, leaf-lfu, leaf-fifo, sieve, ..., and bound.",
+)
+@click.option(
+    "--pin",
+    type=click.Choice(["none", "arrival-to-finish"]),
+    default="none",
+    hidden=True,
+    help="With --policies: when the blocks of a request cannot be evicted.",
+)
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
 @click.option("--interval", metavar="LENGTH", help="A row for each interval, such as 1h.")
 @click.option(
@@ -111,6 +124,8 @@ def kv(
     file: str,
     target: str | None,
     sizes: str | None,
+    policies: str | None,
+    pin: Pin,
     per_tenant: bool,
     sharing: bool,
     partition: str | None,
@@ -127,20 +142,26 @@ def kv(
     With --target-token-hits, the first line is the smallest cache that reaches the ratio. Exit code
     2 means that no cache is large enough; the message has the best possible value.
 
+    With --policies, the table has token hits of replays: policies with leaf- in their name evict
+    blocks without cached successors, others any block. No cache exceeds bound.
+
     With -o DIR, the command writes a picture, the table (.csv) and all steps of the curve (.arrow).
 
     \b
     mcsim kv chat.jsonl --target-token-hits 30%
     mcsim kv chat.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
     mcsim kv chat.jsonl --bytes-per-token 128KiB --tiers gpu=80GiB,host=1TiB
+    mcsim kv chat.jsonl --policies leaf-lru,leaf-lfu,s3-fifo,bound --sizes 1%,10%
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of
+    from mcsim.cli.kv_tables import check_modes, partition_of, replays_of, tiers_of
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
     tiers = {name: given.pop(name) for name in ("tiers", "bandwidth", "prefill")}
-    check_modes(per_tenant, given["interval"], sharing, partition, ratio, **tiers)
+    modes = {"--policies": policies, "--per-tenant": per_tenant, "--interval": given["interval"]}
+    modes |= {"--sharing": sharing, "--partition": partition, "--tiers": tiers["tiers"]}
+    check_modes({**modes, "--target-token-hits": target}, pin, tiers)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
     with reporter.live():
@@ -152,9 +173,14 @@ def kv(
             from mcsim.locality.prefix_sharing import prefix_sharing
 
             report.parts = prefix_sharing(report.trace)
+        rules = {"order": given["touches"], "full_hit": given["full_hit"]}
         if partition is not None:
-            rules = {"order": given["touches"], "full_hit": given["full_hit"]}
             report.parts = partition_of(report.trace, report.curve, partition, rules)
+        if policies is not None:
+            rules |= {"warm_up": given["warm_up"], "pin": pin}
+            blocks = max(1, report.trace.distinct)
+            at = sizes_given(sizes or "1%,3%,10%", blocks, report.curve.block_bytes)
+            report.parts = replays_of(report.trace, report.curve, policies, at, rules)
     report.show(form, output)
     if ratio is not None and report.answer_blocks is None:
         raise ConfigError(
@@ -282,6 +308,10 @@ class _Prefixes(Report):
             text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
             lines.append(f"{100 * self.ratio:.4g} % of the tokens: {text}")
         table = self._by_tenant() if self.tenants else self.parts or self.rows
+        if table.kind == "prefix-policies":
+            from mcsim.cli.kv_tables import by_policy
+
+            table = by_policy(table)
         return [*lines, self.heading(), table]
 
     def _by_tenant(self) -> ResultTable:
@@ -332,6 +362,10 @@ class _Prefixes(Report):
     def sheet(self, *, log: bool) -> Sheet:
         from mcsim.figures.locality import curves
 
+        if self.parts is not None and self.parts.kind == "prefix-policies":
+            from mcsim.cli.kv_tables import sheet_of_policies
+
+            return sheet_of_policies(self.parts, self.curve.block_bytes, log=log)
         if self.tenants:
             named = [(name, curve.of("tokens")) for name, curve in self.tenants.items()]
             return curves([*named, ("all", self.curve.of("tokens"))], log=log, together="all")

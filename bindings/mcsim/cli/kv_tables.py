@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.prefixes import PrefixCurve
     from mcsim.tables.result_table import ResultTable
     from mcsim.traces.chains import ChainTrace
@@ -41,33 +42,19 @@ def _checked(token_bytes: int) -> int:
     return token_bytes
 
 
-def check_modes(
-    per_tenant: bool,
-    interval: str | None,
-    sharing: bool,
-    partition: str | None,
-    ratio: float | None,
-    tiers: str | None,
-    bandwidth: str | None,
-    prefill: float | None,
-) -> None:
+def check_modes(modes: dict[str, object], pin: str, tiers: dict[str, object]) -> None:
     """Raise ConfigError for options that do not go together."""
     from mcsim.base.errors import ConfigError
 
-    modes = {
-        "--per-tenant": per_tenant,
-        "--interval": interval is not None,
-        "--sharing": sharing,
-        "--partition": partition is not None,
-        "--tiers": tiers is not None,
-        "--target-token-hits": ratio is not None,
-    }
-    given = [name for name, value in modes.items() if value]
-    if len(given) > 1 and given[1:] != ["--target-token-hits"]:
+    given = [name for name, value in modes.items() if value not in (None, False)]
+    is_curve = given[:1] != ["--policies"]
+    if len(given) > 1 and not (is_curve and given[1:] == ["--target-token-hits"]):
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    for name, value in {"--bandwidth": bandwidth, "--prefill": prefill}.items():
-        if value is not None and tiers is None:
-            raise ConfigError(f"{name}: of which tiers? --tiers has them")
+    if pin != "none" and modes["--policies"] is None:
+        raise ConfigError("--pin: of which policies? --policies has them")
+    for name in ("bandwidth", "prefill"):
+        if tiers[name] is not None and tiers["tiers"] is None:
+            raise ConfigError(f"--{name}: of which tiers? --tiers has them")
 
 
 def _pairs(option: str, text: str) -> dict[str, str]:
@@ -115,3 +102,49 @@ def partition_of(
     with mistakes_in("--partition"):
         capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
         return prefix_partition(trace, capacity, **rules)
+
+
+def replays_of(
+    trace: ChainTrace,
+    curve: PrefixCurve,
+    policies: str,
+    sizes: list[int],
+    rules: dict[str, Any],
+) -> ResultTable:
+    """Return the replays of `--policies`."""
+    from mcsim.policies.prefix_replays import prefix_replay
+
+    return prefix_replay(trace, policies, sizes, block_bytes=curve.block_bytes, **rules)
+
+
+def by_policy(rows: ResultTable) -> ResultTable:
+    """Return token hits in percent: a row for each policy, and a column for each size."""
+    from mcsim.base.units import format_size
+    from mcsim.tables.column import column, percent
+    from mcsim.tables.result_table import ResultTable
+
+    policies = list(dict.fromkeys(rows.policy))
+    first = rows[rows.policy == policies[0]]
+    heads = [f"{capacity:,}" for capacity in first.capacity]
+    if "bytes" in rows.column_names:
+        heads = [format_size(int(size)) for size in first.bytes]
+    columns = [column("policy", "text")]
+    columns += [column(head, name=f"size {at}") for at, head in enumerate(heads)]
+    cells = [
+        [policy, *map(percent, rows[rows.policy == policy].token_hit_ratio)] for policy in policies
+    ]
+    notes = ["token hits in %, by size of the cache"]
+    return ResultTable.of_rows(columns, cells, notes=notes)
+
+
+def sheet_of_policies(rows: ResultTable, block_bytes: int | None, *, log: bool) -> Sheet:
+    """Draw the token hits of each policy over the size."""
+    from mcsim.figures.tables import hit_ratios
+    from mcsim.policies.prefix_replays import PREFIX_BOUND
+
+    ratios = {
+        policy: rows[rows.policy == policy].token_hit_ratio.tolist()
+        for policy in dict.fromkeys(rows.policy)
+    }
+    capacities = sorted(set(rows.capacity.tolist()))
+    return hit_ratios(capacities, block_bytes, ratios, log=log, bound=PREFIX_BOUND)

@@ -15,6 +15,7 @@ from mcsim.base.suggest import check_choice
 from mcsim.base.units import format_duration, parse_count, parse_duration, parse_share
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
+from mcsim.locality.prefix_tables import PrefixCounts, prefix_table
 from mcsim.traces.chains import ChainTrace
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 Order = Literal["tail-first", "head-first"]
 """The order in which a request touches its blocks."""
 
-_MOST_BLOCK_BYTES = 1 << 42
+MOST_BLOCK_BYTES = 1 << 42
+"""Bytes of a block, at most."""
+
 _MOST_INTERVALS = 10_000
 
 PrefixUnit = Literal["blocks", "tokens", "requests"]
@@ -138,33 +141,15 @@ class PrefixCurve:
         ResultTable
             A row for each capacity.
         """
-        from mcsim.tables.result_table import ResultTable
-
         sizes = np.asarray(capacities, np.int64).reshape(-1)
         step = np.searchsorted(self.capacities, sizes, "right")
-        block_hits, token_hits, full_hits = (
+        blocks, tokens, full = (
             np.concatenate([[0], hits])[step]
             for hits in (self.block_hits, self.token_hits, self.full_hits)
         )
-        columns = {
-            "capacity": sizes,
-            "bytes": self._bytes(sizes) if self.block_bytes else None,
-            "hits": block_hits,
-            "hit_ratio": block_hits / max(1, self.blocks),
-            "token_hits": token_hits,
-            "token_hit_ratio": token_hits / max(1, self.tokens),
-            "full_hits": full_hits,
-            "recomputed": self.tokens - token_hits,
-        }
-        return ResultTable(
-            {name: values for name, values in columns.items() if values is not None}, "prefixes"
+        return prefix_table(
+            sizes, PrefixCounts(blocks, tokens, full, self.blocks, self.tokens), self.block_bytes
         )
-
-    def _bytes(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        largest, size = int(sizes.max(initial=0)), self.block_bytes or 0
-        if largest * size >= 2**63:
-            raise ConfigError(f"capacities: {largest:,} blocks of {size:,} bytes are too many")
-        return sizes * size
 
 
 def prefix_curve(
@@ -284,7 +269,7 @@ def _curves(
     check_choice("order", order, get_args(Order))
     check_choice("full_hit", full_hit, get_args(FullHit))
     if block_bytes is not None:
-        whole_number("block_bytes", block_bytes, 1, _MOST_BLOCK_BYTES)
+        whole_number("block_bytes", block_bytes, 1, MOST_BLOCK_BYTES)
     first = warm_up_requests(warm_up, len(trace))
     depths = tail_first(trace) if order == "tail-first" else head_first(trace)
     reductions = reductions_of(trace, full_hit)

@@ -128,6 +128,28 @@ def test_a_partition(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["shared_token_hits"] // 512 for row in every] == [3, 3, 6]
 
 
+def test_policies(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = "leaf-lru,fifo,bound"
+    every = rows(capsys, trace, "--policies", names, "--sizes", "3,4")
+    # The bound leaves block 7 out of the cache at 3 blocks.
+    assert [(row["policy"], row["hits"]) for row in every] == [
+        ("leaf-lru", 4), ("leaf-lru", 6), ("fifo", 4), ("fifo", 6), ("bound", 5), ("bound", 6),
+    ]  # fmt: skip
+    text = output(capsys, trace, "--policies", names, "--sizes", "3,4", "-o", tmp_path)
+    assert "leaf-lru 40.00 60.00" in text
+    assert (tmp_path / "chat-kv.svg").is_file()
+    for wrong, message in {
+        ("--policies", "opt"): "opt: not a policy of prefixes",
+        ("--pin", "arrival-to-finish"): "--pin: of which policies?",
+        ("--policies", "leaf-lru", "--pin", "arrival-to-finish"): "no finish times",
+        ("--policies", "lru", "--target-token-hits", "1%"): "--policies and --target-token-hits",
+    }.items():
+        assert code_of("kv", trace, *wrong, "-q") == 2
+        assert message in capsys.readouterr().err
+    finish = ("--policies", "leaf-lru", "--pin", "arrival-to-finish", "--field", "finish=timestamp")
+    assert rows(capsys, trace, *finish, "--sizes", "4")[0]["hits"] == 6
+
+
 def test_rules_and_warm_up(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     whole = rows(capsys, trace, "--sizes", "4", "--full-hit", "minus-one-block")
     assert whole[0]["hits"] == 4
