@@ -130,11 +130,7 @@ def replay_tiers(chains: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[
     hits = [0] * len(sizes)
     for chain in chains:
         path = prefixes_of(chain)
-        for node in path:
-            tier = next((k for k, cache in enumerate(tiers) if node in cache), None)
-            if tier is None:
-                break
-            hits[tier] += 1
+        count_tiers(path, tiers, hits)
         for node in reversed(path):
             for cache in tiers:
                 cache.pop(node, None)
@@ -145,3 +141,52 @@ def replay_tiers(chains: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[
                 cache[moved] = None
                 moved = cache.popitem(last=False)[0] if len(cache) > size else None
     return hits
+
+
+def replay_inclusive(chains: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
+    """Return the blocks that hit in each tier, of tiers that all store and touch each block."""
+    tiers: list[OrderedDict[Prefix, None]] = [OrderedDict() for _ in sizes]
+    hits = [0] * len(sizes)
+    for chain in chains:
+        path = prefixes_of(chain)
+        count_tiers(path, tiers, hits)
+        for node in reversed(path):
+            for cache, size in zip(tiers, sizes, strict=True):
+                put(cache, size, node)
+    return hits
+
+
+def replay_copies(chains: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
+    """Return the blocks that hit in each tier, of tiers that copy their victims to the next one."""
+    tiers: list[OrderedDict[Prefix, None]] = [OrderedDict() for _ in sizes]
+    hits = [0] * len(sizes)
+    for chain in chains:
+        path = prefixes_of(chain)
+        count_tiers(path, tiers, hits)
+        for node in reversed(path):
+            source = next((cache for cache in tiers if node in cache), None)
+            if source is not None:
+                source.move_to_end(node)
+            copied: Prefix | None = node
+            for cache, size in zip(tiers, sizes, strict=True):
+                if copied is not None:
+                    copied = put(cache, size, copied)
+    return hits
+
+
+def count_tiers(
+    path: Sequence[Prefix], tiers: Sequence[OrderedDict[Prefix, None]], hits: list[int]
+) -> None:
+    """Count each block of the cached prefix at the first tier that has it."""
+    for node in path:
+        tier = next((k for k, cache in enumerate(tiers) if node in cache), None)
+        if tier is None:
+            break
+        hits[tier] += 1
+
+
+def put(cache: OrderedDict[Prefix, None], size: int, node: Prefix) -> Prefix | None:
+    """Touch or insert a block; return the victim."""
+    cache[node] = None
+    cache.move_to_end(node)
+    return cache.popitem(last=False)[0] if len(cache) > size else None

@@ -96,6 +96,12 @@ if TYPE_CHECKING:
     help="With --policies: when the blocks of a request cannot be evicted.",
 )
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@click.option(
+    "--rate",
+    metavar="SHARE",
+    hidden=True,
+    help="Sample this share of the blocks; without error bands. Only for the curve.",
+)
 @click.option("--interval", metavar="LENGTH", help="A row for each interval, such as 1h.")
 @click.option(
     "--sharing", is_flag=True, help="The tokens by the requests that have read them before."
@@ -103,6 +109,13 @@ if TYPE_CHECKING:
 @click.option("--partition", metavar="SIZE", help="Divide a cache of this size among tenants.")
 @click.option(
     "--tiers", metavar="NAME=SIZE,...", help="A row for each tier: gpu=80GiB,host=1TiB,flash=8TiB."
+)
+@click.option(
+    "--tier-rule",
+    type=click.Choice(["exclusive", "inclusive", "copy-on-eviction"]),
+    default="exclusive",
+    hidden=True,
+    help="Which tiers have a block.",
 )
 @click.option(
     "--bandwidth",
@@ -158,26 +171,28 @@ def kv(
     from mcsim.cli.kv_tables import check_modes, partition_of, replays_of, tiers_of
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
-    tiers = {name: given.pop(name) for name in ("tiers", "bandwidth", "prefill")}
+    tiers = {name: given.pop(name) for name in ("tiers", "tier_rule", "bandwidth", "prefill")}
     modes = {"--policies": policies, "--per-tenant": per_tenant, "--interval": given["interval"]}
     modes |= {"--sharing": sharing, "--partition": partition, "--tiers": tiers["tiers"]}
-    check_modes({**modes, "--target-token-hits": target}, pin, tiers)
+    check_modes({**modes, "--target-token-hits": target}, given, pin, tiers)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
     with reporter.live():
         report = _read_and_counted(file, reporter, per_tenant=per_tenant, **given)
         report.sizes, report.ratio = sizes, ratio
-        if tiers["tiers"] is not None:
-            report.parts = tiers_of(report.curve, **tiers)
         if sharing:
             from mcsim.locality.prefix_sharing import prefix_sharing
 
             report.parts = prefix_sharing(report.trace)
-        rules = {"order": given["touches"], "full_hit": given["full_hit"]}
+        rules = {"full_hit": given["full_hit"], "warm_up": given["warm_up"]}
+        if tiers["tiers"] is not None:
+            report.parts = tiers_of(report.trace, report.curve, rules, **tiers)
+        rules["order"] = given["touches"]
         if partition is not None:
+            rules.pop("warm_up")
             report.parts = partition_of(report.trace, report.curve, partition, rules)
         if policies is not None:
-            rules |= {"warm_up": given["warm_up"], "pin": pin}
+            rules["pin"] = pin
             blocks = max(1, report.trace.distinct)
             at = sizes_given(sizes or "1%,3%,10%", blocks, report.curve.block_bytes)
             report.parts = replays_of(report.trace, report.curve, policies, at, rules)
@@ -204,6 +219,7 @@ def _read_and_counted(
     warm_up: str,
     touches: Order,
     full_hit: FullHit,
+    rate: str | None,
 ) -> _Prefixes:
     from mcsim.cli.kv_tables import token_bytes_given
     from mcsim.locality.prefixes import prefix_curve, prefix_curves
@@ -222,7 +238,7 @@ def _read_and_counted(
         "block_bytes": None if token_bytes is None else token_bytes * trace.block_tokens,
     }
     with reporter.stage("count", total=len(trace), unit="requests"):
-        curve = prefix_curve(trace, **rules)
+        curve = prefix_curve(trace, rate=rate or 1, **rules)
         has_parts = per_tenant or interval is not None
         tenants = prefix_curves(trace, interval=interval, **rules) if has_parts else {}
     source = Source((str(file),), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
+    from mcsim.locality.prefix_parts import TierRule
     from mcsim.locality.prefixes import PrefixCurve
     from mcsim.tables.result_table import ResultTable
     from mcsim.traces.chains import ChainTrace
@@ -16,7 +17,7 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.specs import parse_spec
     from mcsim.base.units import parse_bytes, parse_count
-    from mcsim.locality.prefixes import kv_bytes_per_token
+    from mcsim.locality.prefix_tables import kv_bytes_per_token
 
     if size is not None and model is not None:
         raise ConfigError("--bytes-per-token and --model: one at a time")
@@ -42,7 +43,9 @@ def _checked(token_bytes: int) -> int:
     return token_bytes
 
 
-def check_modes(modes: dict[str, object], pin: str, tiers: dict[str, object]) -> None:
+def check_modes(
+    modes: dict[str, object], curve: dict[str, Any], pin: str, tiers: dict[str, object]
+) -> None:
     """Raise ConfigError for options that do not go together."""
     from mcsim.base.errors import ConfigError
 
@@ -52,9 +55,13 @@ def check_modes(modes: dict[str, object], pin: str, tiers: dict[str, object]) ->
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     if pin != "none" and modes["--policies"] is None:
         raise ConfigError("--pin: of which policies? --policies has them")
-    for name in ("bandwidth", "prefill"):
-        if tiers[name] is not None and tiers["tiers"] is None:
-            raise ConfigError(f"--{name}: of which tiers? --tiers has them")
+    if curve["rate"] and given and given[0] not in ("--tiers", "--target-token-hits"):
+        raise ConfigError(f"{given[0]} and --rate: one at a time")
+    for name in ("tier_rule", "bandwidth", "prefill"):
+        if tiers[name] not in (None, "exclusive") and tiers["tiers"] is None:
+            raise ConfigError(f"--{name.replace('_', '-')}: of which tiers? --tiers has them")
+    if tiers["tier_rule"] == "copy-on-eviction" and (curve["rate"] or curve["touches"][0] == "h"):
+        raise ConfigError("--tier-rule copy-on-eviction: not with --rate, or --order head-first")
 
 
 def _pairs(option: str, text: str) -> dict[str, str]:
@@ -70,7 +77,13 @@ def _pairs(option: str, text: str) -> dict[str, str]:
 
 
 def tiers_of(
-    curve: PrefixCurve, tiers: str, bandwidth: str | None, prefill: float | None
+    trace: ChainTrace,
+    curve: PrefixCurve,
+    rules: dict[str, Any],
+    tiers: str,
+    tier_rule: TierRule,
+    bandwidth: str | None,
+    prefill: float | None,
 ) -> ResultTable:
     """Return the table of `--tiers`."""
     from mcsim.base.errors import mistakes_in
@@ -88,7 +101,9 @@ def tiers_of(
             name: float(parse_bytes(value))
             for name, value in (_pairs("--bandwidth", bandwidth) if bandwidth else {}).items()
         }
-    return prefix_tiers(curve, sizes, bandwidth=rates, prefill=prefill)
+    return prefix_tiers(
+        curve, sizes, rule=tier_rule, trace=trace, bandwidth=rates, prefill=prefill, **rules
+    )
 
 
 def partition_of(

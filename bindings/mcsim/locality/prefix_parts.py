@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.locality.prefix_depths import FullHit
-from mcsim.locality.prefixes import Order, PrefixCurve, prefix_curve, prefix_curves
+from mcsim.base.suggest import check_choice
+from mcsim.locality.prefix_depths import FullHit, reductions_of
+from mcsim.locality.prefixes import (
+    Order,
+    PrefixCurve,
+    prefix_curve,
+    prefix_curves,
+    warm_up_requests,
+)
 from mcsim.tables.column import Column
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.chains import ChainTrace
@@ -27,18 +36,25 @@ _TOKEN_HIT_RATIO = Column("token_hit_ratio", "token hit %", "share", "by all tok
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks of tokens")
 
 
+TierRule = Literal["exclusive", "inclusive", "copy-on-eviction"]
+"""Which tiers have a block."""
+
+
 def prefix_tiers(
     curve: PrefixCurve,
     tiers: Mapping[str, int],
     *,
+    rule: TierRule = "exclusive",
+    trace: ChainTrace | None = None,
+    full_hit: FullHit = "all",
+    warm_up: int | str = 0,
     bandwidth: Mapping[str, float] | None = None,
     prefill: float | None = None,
 ) -> ResultTable:
-    """Tabulate the prefix hits of exclusive tiers, such as those of GPU, host and flash.
+    """Tabulate the prefix hits of tiers of LRU, such as those of GPU, host and flash.
 
-    A block that a request touches moves to the first tier. Each tier is LRU, and moves its victims
-    to the next one; the last tier drops them. The tiers together then have the stack of one LRU
-    cache, so their hits are exact.
+    A touched block is in the first tier, from which it is loaded at no cost. A block hits in the
+    first tier that has it.
 
     Parameters
     ----------
@@ -46,6 +62,13 @@ def prefix_tiers(
         Of the trace; with `block_bytes`, the table has bytes.
     tiers : mapping of str to int
         Capacities in blocks, from the first tier on.
+    rule : {'exclusive', 'inclusive', 'copy-on-eviction'}
+        ``'exclusive'``: a touched block leaves its tier, and a victim moves to the next tier.
+        ``'inclusive'``: all tiers store and touch each block. These two are exact from the curve.
+        ``'copy-on-eviction'``: a loaded block is touched in its tier and stays there, and a victim
+        is copied to the next tier, or touched there; this is replayed.
+    trace, full_hit, warm_up
+        Only for ``'copy-on-eviction'``: what the curve is of, with tails touched first.
     bandwidth : mapping of str to float, optional
         Bytes a second of loads from a tier; needs `block_bytes`. Others take no time.
     prefill : float, optional
@@ -77,16 +100,16 @@ def prefix_tiers(
         if not 0 < rate < float("inf"):
             raise ConfigError(f"{name}: expected a rate above 0, got {shortened(rate)}")
     sizes = [whole_number(f"tiers: {name}", blocks) for name, blocks in tiers.items()]
-    found = curve.table(np.cumsum([0, *sizes]))
+    hits = _tier_hits(curve, sizes, rule, trace, full_hit, warm_up)
     rows: list[list[Any]] = []
-    loads = zip(tiers, sizes, np.diff(found.token_hits), np.diff(found.hits), strict=True)
-    for name, size, tokens, blocks in loads:
+    loads = zip(tiers, sizes, *hits, strict=True)
+    for name, size, blocks, tokens in loads:
         loaded = None if curve.block_bytes is None else int(blocks) * curve.block_bytes
         seconds = loaded / rates[name] if name in rates and loaded is not None else 0.0
         saved = None if prefill is None else tokens / prefill - seconds
         ratio = tokens / max(1, curve.tokens)
         rows.append([name, size, int(tokens), ratio, loaded, seconds, saved])
-    missed = curve.tokens - int(found.token_hits[-1])
+    missed = curve.tokens - int(hits[1].sum())
     rows.append(["recomputed", None, missed, missed / max(1, curve.tokens), None, None, None])
     columns = [
         Column("tier", "tier", "text", "name of the tier"),
@@ -105,6 +128,42 @@ def prefix_tiers(
     return ResultTable.of_rows(
         [columns[at] for at in used], [[row[at] for at in used] for row in rows]
     )
+
+
+def _tier_hits(
+    curve: PrefixCurve,
+    sizes: list[int],
+    rule: TierRule,
+    trace: ChainTrace | None,
+    full_hit: FullHit,
+    warm_up: int | str,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the blocks and tokens that hit in each tier."""
+    check_choice("rule", rule, get_args(TierRule))
+    if rule == "copy-on-eviction":
+        if trace is None:
+            raise ConfigError(f"rule: {rule} is replayed, and needs the trace")
+        return _replayed_tiers(trace, sizes, full_hit, warm_up)
+    ends = np.cumsum if rule == "exclusive" else np.maximum.accumulate
+    found = curve.table(ends([0, *sizes]))
+    return np.diff(found.hits), np.diff(found.token_hits)
+
+
+def _replayed_tiers(
+    trace: ChainTrace, sizes: list[int], full_hit: FullHit, warm_up: int | str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    check_choice("full_hit", full_hit, get_args(FullHit))
+    distinct = int(trace.blocks.max(initial=0)) + 1
+    tier = _policies.tiers_of_copies((trace.starts, trace.blocks, distinct), sizes)
+    counted = np.arange(len(trace)) >= warm_up_requests(warm_up, len(trace))
+    count = len(sizes) + 1
+    blocks = np.bincount(tier[np.repeat(counted, trace.lengths)], minlength=count)
+    tokens = blocks * trace.block_tokens
+    whole = counted & (trace.lengths > 0)
+    last = tier[trace.starts[1:][whole] - 1]
+    for hits, fewer in zip((blocks, tokens), reductions_of(trace, full_hit), strict=True):
+        hits -= np.bincount(last, fewer[whole], count).astype(np.int64)
+    return blocks[:-1], tokens[:-1]
 
 
 def prefix_partition(

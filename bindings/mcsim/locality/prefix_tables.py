@@ -1,4 +1,4 @@
-"""Tables of prefix hits: a row a capacity."""
+"""Tables of prefix hits, a row a capacity, and bytes of blocks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.tables.result_table import ResultTable
 
@@ -78,3 +79,39 @@ def _bytes(sizes: NDArray[np.int64], block_bytes: int) -> NDArray[np.int64]:
     if largest * block_bytes >= 2**63:
         raise ConfigError(f"capacities: {largest:,} blocks of {block_bytes:,} bytes are too many")
     return sizes * block_bytes
+
+
+def kv_bytes_per_token(layers: int, kv_heads: int, head_size: int, value_bytes: int = 2) -> int:
+    """Return the bytes that the keys and values of a token take.
+
+    Parameters
+    ----------
+    layers : int
+        Layers with attention over all tokens.
+    kv_heads : int
+        Heads of keys and values in a layer; fewer than those of queries with grouped queries.
+    head_size : int
+        Values of a head.
+    value_bytes : int
+        Bytes of a value: 2 for BF16, 1 for FP8.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ConfigError
+        If a number is not positive.
+
+    Examples
+    --------
+    >>> from mcsim.locality.prefix_tables import kv_bytes_per_token
+    >>> kv_bytes_per_token(32, 8, 128)
+    131072
+    """
+    given = {"layers": layers, "kv_heads": kv_heads, "head_size": head_size}
+    product = 2 * whole_number("value_bytes", value_bytes, 1, 64)
+    for name, value in given.items():
+        product *= whole_number(name, value, 1, 10**6)
+    return product

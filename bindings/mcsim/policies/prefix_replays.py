@@ -17,7 +17,7 @@ from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import split_specs
 from mcsim.base.suggest import check_choice
 from mcsim.base.threads import Pool, threads_given
-from mcsim.locality.prefix_depths import FullHit, reductions_of
+from mcsim.locality.prefix_depths import FullHit, count_hits, hits_without_limit, reductions_of
 from mcsim.locality.prefix_tables import PrefixCounts, prefix_table
 from mcsim.locality.prefixes import MOST_BLOCK_BYTES, Order, warm_up_requests
 from mcsim.policies import has_foresight
@@ -217,7 +217,7 @@ class _Replays:
     def reductions(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return reductions_of(self.trace, self.full_hit)
 
-    def counts(self, spec: PolicySpec, capacity: int) -> list[int]:
+    def counts(self, spec: PolicySpec, capacity: int) -> tuple[int, int, int]:
         """Return hits of blocks and tokens, and full hits."""
         if spec.name == PREFIX_BOUND:
             return self.bound(capacity)
@@ -228,35 +228,21 @@ class _Replays:
             hits = _policies.prefix_hits(
                 self.chains, spec.policy, spec.declared(), capacity, self.seed, heads
             )
-        return self.count(hits)
+        return count_hits(self.trace, hits, self.reductions, self.counted)
 
-    def count(self, hits: NDArray[np.integer]) -> list[int]:
-        """Count the hits of requests, in blocks, with those of tokens and full hits."""
-        blocks, tokens = self.reductions
-        is_full = (hits == self.trace.lengths) & (self.trace.lengths > 0) & self.counted
-        hit_blocks = int(hits[self.counted].sum(dtype=np.int64))
-        return [
-            hit_blocks - int(blocks[is_full].sum()),
-            hit_blocks * self.trace.block_tokens - int(tokens[is_full].sum()),
-            int(np.count_nonzero(is_full)),
-        ]
-
-    def bound(self, capacity: int) -> list[int]:
+    def bound(self, capacity: int) -> tuple[int, int, int]:
         """Return upper bounds on these counts."""
         blocks, unique = self._stream
         found = _policies.simulate(blocks, unique, [("opt", {"refuse": True}, capacity)])
         hits = int(found["hits"][0])
         _, tokens, full = self._ceiling
-        return [hits, min(hits * self.trace.block_tokens, tokens), full]
+        return hits, min(hits * self.trace.block_tokens, tokens), full
 
     @cached_property
-    def _ceiling(self) -> list[int]:
+    def _ceiling(self) -> tuple[int, int, int]:
         """The counts of an unlimited cache."""
-        blocks = self.trace.blocks
-        first = np.zeros(self.chains[2], np.int64)
-        first[blocks[::-1]] = np.arange(len(blocks))[::-1]
-        seen = np.concatenate([[0], np.cumsum(first[blocks] < np.arange(len(blocks)))])
-        return self.count(np.diff(seen[self.trace.starts]))
+        hits = hits_without_limit(self.trace)
+        return count_hits(self.trace, hits, self.reductions, self.counted)
 
     @cached_property
     def _stream(self) -> tuple[NDArray[np.uint32], int]:

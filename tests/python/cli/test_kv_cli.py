@@ -87,7 +87,27 @@ def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["loaded"] for row in every] == [4 << 20, 2 << 20, None]
     assert [row["load_seconds"] for row in every] == [0, 2, None]
     assert [row["saved_seconds"] for row in every] == [4, 0, None]
+    by_rule = {
+        rule: [
+            row["token_hits"] // 512
+            for row in rows(capsys, trace, "--tiers", "gpu=3,host=4", "--tier-rule", rule)
+        ]
+        for rule in ("exclusive", "inclusive", "copy-on-eviction")
+    }
+    assert by_rule == {
+        "exclusive": [4, 2, 4], "inclusive": [4, 2, 4], "copy-on-eviction": [4, 2, 4],
+    }  # fmt: skip
     for wrong, message in {
+        ("--tier-rule", "inclusive"): "--tier-rule: of which tiers?",
+        (
+            "--tiers",
+            "gpu=1",
+            "--tier-rule",
+            "copy-on-eviction",
+            "--order",
+            "head-first",
+        ): "--tier-rule copy-on-eviction: not with --rate, or --order head-first",
+        ("--per-tenant", "--rate", "1%"): "--per-tenant and --rate: one at a time",
         ("--tiers", "gpu"): "--tiers: expected NAME=SIZE,...",
         ("--tiers", "gpu=1,gpu=2"): "--tiers: a name occurs twice",
         ("--tiers", "gpu=1GiB"): "--tiers: '1GiB': these blocks have no size in bytes",
@@ -155,6 +175,9 @@ def test_rules_and_warm_up(trace: str, capsys: pytest.CaptureFixture[str]) -> No
     assert whole[0]["hits"] == 4
     assert rows(capsys, trace, "--sizes", "4", "--warm-up", "50%")[0]["hits"] == 5
     assert rows(capsys, trace, "--sizes", "3", "--order", "head-first")[0]["hits"] == 3
+    assert rows(capsys, trace, "--sizes", "4", "--rate", "99.99%")[0]["hits"] == 6
+    assert code_of("kv", trace, "--rate", "0", "-q") == 2
+    assert "rate: expected a share above 0" in capsys.readouterr().err
     assert code_of("kv", trace, "--field", "ids", "-q") == 2
     assert "--field ids: expected ROLE=NAME" in capsys.readouterr().err
     assert rows(capsys, trace, "--field", "ids=hash_ids", "--sizes", "4")[0]["hits"] == 6

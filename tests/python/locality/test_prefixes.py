@@ -7,14 +7,25 @@ closed forms for sessions of equal length.
 from __future__ import annotations
 
 import dataclasses
+import random
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from naive_prefixes import Prefix, prefixes_of, replay, replay_tiers, replay_trie
+from naive_prefixes import (
+    Prefix,
+    prefixes_of,
+    replay,
+    replay_copies,
+    replay_inclusive,
+    replay_tiers,
+    replay_trie,
+)
 from prefix_workloads import BLOCK, trace_of, workload
 
 import mcsim as mc
-from mcsim.locality.prefixes import FullHit, Order, kv_bytes_per_token
+from mcsim.locality.prefix_tables import kv_bytes_per_token
+from mcsim.locality.prefixes import FullHit, Order, PrefixUnit
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 20, 28, 50, 10_000)
 
@@ -44,6 +55,33 @@ def test_tail_first_equals_a_trie_that_evicts_leaves() -> None:
         for row in mc.prefix_curve(trace_of(chains, tokens)).table(SIZES):
             counts = replay_trie(chains, tokens, BLOCK, row.capacity)
             assert (row.hits, row.token_hits) == (counts.blocks, counts.tokens), seed
+
+
+def test_a_sample_of_blocks_estimates_the_curve() -> None:
+    draw = random.Random(1)
+    chains: list[list[int]] = [[]] * 3000
+    prompts: list[list[int]] = []
+    for request in range(12_000):
+        session = int(len(chains) * draw.random() ** 2)
+        base = chains[session] if 0 < len(chains[session]) < 50 else [1, 2, 3, 4][: session % 5]
+        chains[session] = [*base, *(1000 * request + k for k in range(10, 10 + session % 7))]
+        prompts.append(chains[session])
+    trace = trace_of(prompts, [len(prompt) * BLOCK - len(prompt) % 2 for prompt in prompts])
+    sizes = np.geomspace(100, trace.distinct, 20).astype(int)
+    rules: dict[str, Any] = {"full_hit": "minus-one-block", "warm_up": "20%"}
+    exact = mc.prefix_curve(trace, **rules)
+    samples = [mc.prefix_curve(trace, rate="10%", seed=seed, **rules) for seed in range(8)]
+    for found in samples:
+        assert (found.requests, found.blocks) == (exact.requests, exact.blocks)
+        assert found.tokens == exact.tokens
+        assert (np.diff(found.capacities) > 0).all()
+    for unit in get_args(PrefixUnit):
+        errors = [found.of(unit).at(sizes) - exact.of(unit).at(sizes) for found in samples]
+        assert np.abs(errors).mean() < 0.02, unit
+        assert np.abs(np.mean(errors, axis=0)).max() < 0.02, unit  # no bias
+    assert np.array_equal(
+        mc.prefix_curve(trace, rate=1).token_hits, mc.prefix_curve(trace).token_hits
+    )
 
 
 def test_head_first_throws_away_prefixes() -> None:
@@ -115,6 +153,34 @@ def test_tiers_equal_a_replay_that_moves_victims_down(sizes: tuple[int, ...]) ->
         assert rows.saved_seconds.tolist() == [*saved, None]
 
 
+@pytest.mark.parametrize("sizes", [(2, 5, 9), (1, 0, 20), (7,), (5, 3), (0, 4)])
+def test_tiers_with_copies_equal_replays(sizes: tuple[int, ...]) -> None:
+    for seed in range(4):
+        chains, tokens = workload(seed)
+        trace = trace_of(chains, tokens)
+        curve = mc.prefix_curve(trace, block_bytes=1)
+        tiers = {f"tier {k}": size for k, size in enumerate(sizes)}
+        rows = mc.prefix_tiers(curve, tiers, rule="inclusive")
+        assert rows.loaded.tolist() == [*replay_inclusive(chains, sizes), None], seed
+        rows = mc.prefix_tiers(curve, tiers, rule="copy-on-eviction", trace=trace)
+        assert rows.loaded.tolist() == [*replay_copies(chains, sizes), None], seed
+        assert sum(rows.token_hits) == sum(tokens)
+
+
+def test_one_tier_has_the_hits_of_one_cache_under_all_rules() -> None:
+    trace = trace_of(*workload(2))
+    rules: dict[str, Any] = {"full_hit": "minus-one-token", "warm_up": "30%"}
+    curve = mc.prefix_curve(trace, **rules)
+    for size in (1, 7, 300):
+        exclusive = mc.prefix_tiers(curve, {"gpu": size})
+        inclusive = mc.prefix_tiers(curve, {"gpu": size}, rule="inclusive")
+        copies = mc.prefix_tiers(
+            curve, {"gpu": size}, rule="copy-on-eviction", trace=trace, **rules
+        )
+        tokens = exclusive.token_hits.tolist()
+        assert tokens == inclusive.token_hits.tolist() == copies.token_hits.tolist()
+
+
 def test_parts_are_the_best_of_all_divisions() -> None:
     chains, tokens = workload(8)
     trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
@@ -159,6 +225,8 @@ def test_wrong_tiers_are_named() -> None:
         (curve, {"bandwidth": {"ssd": 1.0}}, "no tier 'ssd'"),
         (curve, {"bandwidth": {"gpu": 1.0}}, "bandwidth: needs block_bytes"),
         (sized, {"bandwidth": {"gpu": 0.0}}, "gpu: expected a rate above 0"),
+        (curve, {"rule": "both"}, "rule: unknown choice 'both'"),
+        (curve, {"rule": "copy-on-eviction"}, "rule: copy-on-eviction is replayed, and needs the"),
         (curve, {"prefill": float("nan")}, "prefill: expected a rate above 0"),
     ]:
         with pytest.raises(mc.ConfigError, match=message):
@@ -176,6 +244,12 @@ def test_wrong_tiers_are_named() -> None:
         ({"warm_up": "half"}, "warm_up"),
         ({"block_bytes": 0}, "block_bytes"),
         ({"block_bytes": 2**50}, "block_bytes"),
+        ({"rate": 0}, "rate: expected a share above 0"),
+        (
+            {"rate": "2%", "order": "head-first"},
+            "rate: expected a share above 0, and 1 for head-fi",
+        ),
+        ({"rate": 0.5, "seed": -1}, "seed"),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, object], message: str) -> None:
