@@ -17,6 +17,7 @@ from mcsim.tables.column import column, percent
 from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -226,7 +227,7 @@ def _read_and_counted(
     from mcsim.traces.chains import read_chains
 
     token_bytes = token_bytes_given(bytes_per_token, model)
-    file = _found(name, trace_dirs)
+    file = file_of_chains([name], trace_dirs)
     with reporter.stage("read", total=1, unit="files"):
         trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
     for note in trace.notes:
@@ -246,14 +247,14 @@ def _read_and_counted(
     return _Prefixes(source, trace, curve, tenants=tenants, by=by)
 
 
-def _found(name: str, folders: list[Path]) -> Path:
-    """Return the file that TRACE names."""
+def file_of_chains(names: Sequence[str], folders: list[Path]) -> Path:
+    """Return the one file that TRACE names."""
     from mcsim.base.errors import ConfigError
     from mcsim.traces.find import files_of
 
-    files = files_of([name], folders)
-    if len(files) > 1 or not files[0].is_file():
-        raise ConfigError(f"{name}: expected one regular file")
+    files = files_of(list(names), folders)
+    if len(files) != 1 or not files[0].is_file():
+        raise ConfigError(f"{names[0]}: expected one regular file of chains")
     return files[0]
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcsim.cli.terminal import Form
     from mcsim.figures.chart import Sheet
     from mcsim.locality.prefix_parts import TierRule
     from mcsim.locality.prefixes import PrefixCurve
@@ -163,3 +167,20 @@ def sheet_of_policies(rows: ResultTable, block_bytes: int | None, *, log: bool) 
     }
     capacities = sorted(set(rows.capacity.tolist()))
     return hit_ratios(capacities, block_bytes, ratios, log=log, bound=PREFIX_BOUND)
+
+
+def size_of_chains(
+    files: tuple[str, ...], target: str, trace_dirs: Sequence[Path], form: Form
+) -> None:
+    """Print the size of a KV cache, for `mcsim size --target-token-hits`."""
+    import click
+
+    from mcsim.base.errors import ConfigError
+    from mcsim.cli.kv import kv
+    from mcsim.cli.options import check_only
+
+    check_only("--target-token-hits", ("files", "target_token_hits", "trace_dirs", "quiet", "form"))
+    if len(files) != 1:
+        raise ConfigError(f"--target-token-hits: expected one TRACE, got {len(files)}")
+    options = {"target": target, "trace_dirs": trace_dirs, "form": form}
+    click.get_current_context().invoke(kv, file=files[0], **options)

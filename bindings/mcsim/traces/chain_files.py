@@ -21,6 +21,8 @@ from mcsim.traces.chain_lines import (
     LineError,
     check_lines,
     layout_of,
+    lines_of,
+    parse_line,
 )
 from mcsim.traces.chains import ChainTrace, chained, lengths_fit, number_values
 
@@ -67,6 +69,18 @@ def read(
         raise TraceError(f"{name}:{error.number}: {error}") from None
     except (ConfigError, TraceError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def first_fields(file: Path) -> list[str]:
+    """Return the names of the fields of the first line.
+
+    Raises
+    ------
+    TraceError
+        If the file has no such line.
+    """
+    _, line = next(lines_of(_content(file)), (0, b""))
+    return list(parse_line(line))
 
 
 def _content(file: Path) -> bytes:

@@ -196,6 +196,22 @@ def test_parts_are_the_best_of_all_divisions() -> None:
     assert parts.shared_token_hits.tolist()[-1] == shared
 
 
+def test_mix_divides_among_tenants() -> None:
+    chains, tokens = workload(8)
+    trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
+    found = mc.mix(trace, [4, 24])
+    shared = mc.prefix_curve(trace).table([4, 24])
+    assert found.shared.tolist() == shared.recomputed.tolist()
+    for capacity, misses, allocation in zip((4, 24), found.parts, found.allocation, strict=True):
+        parts = mc.prefix_partition(trace, capacity)
+        assert misses == sum(tokens) - parts.token_hits[-1]
+        assert allocation.sum() == capacity
+    with pytest.raises(mc.ConfigError, match="order: a chain trace is in the order of time"):
+        mc.mix(trace, order="rates")
+    with pytest.raises(mc.ConfigError, match="no tenants"):
+        mc.mix(trace_of(chains, tokens))
+
+
 def test_tokens_by_earlier_readers() -> None:
     chains, tokens = workload(3)
     names = ["ab"[i % 2] for i in range(len(chains))]
