@@ -380,9 +380,9 @@ class _Prefixes(Report):
         from mcsim.figures.locality import curves
 
         if self.parts is not None and self.parts.kind == "prefix-policies":
-            from mcsim.cli.kv_tables import sheet_of_policies
+            from mcsim.figures.tables import prefix_policies
 
-            return sheet_of_policies(self.parts, self.curve.block_bytes, log=log)
+            return prefix_policies(self.parts, log=log, block_bytes=self.curve.block_bytes)
         if self.tenants:
             named = [(name, curve.of("tokens")) for name, curve in self.tenants.items()]
             return curves([*named, ("all", self.curve.of("tokens"))], log=log, together="all")

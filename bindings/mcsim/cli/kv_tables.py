@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcsim.cli.terminal import Form
-    from mcsim.figures.chart import Sheet
     from mcsim.locality.prefix_parts import TierRule
     from mcsim.locality.prefixes import PrefixCurve
     from mcsim.tables.result_table import ResultTable
@@ -154,19 +153,6 @@ def by_policy(rows: ResultTable) -> ResultTable:
     ]
     notes = ["token hits in %, by size of the cache"]
     return ResultTable.of_rows(columns, cells, notes=notes)
-
-
-def sheet_of_policies(rows: ResultTable, block_bytes: int | None, *, log: bool) -> Sheet:
-    """Draw the token hits of each policy over the size."""
-    from mcsim.figures.tables import hit_ratios
-    from mcsim.policies.prefix_replays import PREFIX_BOUND
-
-    ratios = {
-        policy: rows[rows.policy == policy].token_hit_ratio.tolist()
-        for policy in dict.fromkeys(rows.policy)
-    }
-    capacities = sorted(set(rows.capacity.tolist()))
-    return hit_ratios(capacities, block_bytes, ratios, log=log, bound=PREFIX_BOUND)
 
 
 def size_of_chains(
