@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
     from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
-    from mcsim.locality.prefix_parts import prefix_partition as prefix_partition
+    from mcsim.locality.prefix_divisions import prefix_partition as prefix_partition
     from mcsim.locality.prefix_parts import prefix_tiers as prefix_tiers
     from mcsim.locality.prefix_sharing import prefix_sharing as prefix_sharing
     from mcsim.locality.prefixes import PrefixCurve as PrefixCurve
@@ -130,7 +130,8 @@ _HOME = {
         "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
-        "locality.prefix_parts": ("prefix_partition", "prefix_tiers"),
+        "locality.prefix_divisions": ("prefix_partition",),
+        "locality.prefix_parts": ("prefix_tiers",),
         "locality.prefix_sharing": ("prefix_sharing",),
         "locality.prefixes": ("PrefixCurve", "prefix_curve", "prefix_curves"),
         "locality.whatif": ("WhatIf", "what_if"),

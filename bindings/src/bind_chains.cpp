@@ -45,6 +45,22 @@ py::array_t<std::uint32_t> hits_of_trie(const GivenChains& given, const std::str
   return to_array(without_gil([&] { return replay_trie(chains, chosen, capacity, ends); }));
 }
 
+// Tenant and division of each request, and the parts, a row for each division.
+using GivenDivisions = std::tuple<ConstantColumn<std::uint32_t>, ConstantColumn<std::uint32_t>,
+                                  ConstantColumn<Count>, std::size_t>;
+
+py::array_t<std::uint32_t> hits_of_parts(const GivenChains& given,
+                                         const GivenDivisions& given_divisions) {
+  const Chains chains = chains_from(given);
+  const auto& [tenant, division, parts, tenants] = given_divisions;
+  const Divisions divisions{.tenant = span_of(tenant),
+                            .division = span_of(division),
+                            .parts = span_of(parts),
+                            .tenants = tenants};
+  raise_if_error(check_divisions(divisions, chains.size()));
+  return to_array(without_gil([&] { return replay_parts(chains, divisions); }));
+}
+
 py::array_t<std::uint8_t> tiers_of_copies(const GivenChains& given,
                                           const std::vector<Count>& tiers) {
   const Chains chains = chains_from(given);
@@ -61,6 +77,7 @@ void bind_chains(py::module_& parent) {
         py::arg("capacity"), py::arg("seed"), py::arg("head_first"));
   m.def("trie_prefix_hits", &hits_of_trie, py::arg("chains"), py::arg("rule"), py::arg("capacity"),
         py::arg("finishes") = py::none());
+  m.def("divided_prefix_hits", &hits_of_parts, py::arg("chains"), py::arg("divisions"));
   m.def("tiers_of_copies", &tiers_of_copies, py::arg("chains"), py::arg("tiers"));
 }
 

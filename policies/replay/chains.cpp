@@ -111,6 +111,43 @@ absl::StatusOr<std::vector<std::uint32_t>> replay_blocks(const Chains& chains,
   return hits;
 }
 
+absl::Status check_divisions(const Divisions& divisions, std::size_t requests) {
+  if (divisions.tenant.size() != requests || divisions.division.size() != requests) {
+    return invalid_argument("divisions: expected a tenant and a division for each request");
+  }
+  const std::size_t rows = divisions.tenants == 0 ? 0 : divisions.parts.size() / divisions.tenants;
+  const auto is_below = [](std::size_t end) { return [end](std::size_t i) { return i < end; }; };
+  if (divisions.parts.size() != rows * divisions.tenants ||
+      !std::ranges::all_of(divisions.tenant, is_below(divisions.tenants)) ||
+      !std::ranges::all_of(divisions.division, is_below(rows)) ||
+      std::ranges::any_of(divisions.parts, [](Count part) { return part < 0; })) {
+    return invalid_argument("divisions: expected a part for each tenant, at least 0");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::uint32_t> replay_parts(const Chains& chains, const Divisions& divisions) {
+  std::vector<std::unique_ptr<TierCache>> caches;
+  for (std::size_t tenant = 0; tenant < divisions.tenants; ++tenant) {
+    const PolicySetup setup{.blocks = chains.unique};
+    caches.push_back(eviction_registry().make("lru", {}, setup).value());
+  }
+  std::vector<std::uint32_t> hits(chains.size());
+  std::vector<BlockId> victims;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    if (i == 0 || divisions.division[i] != divisions.division[i - 1]) {
+      for (std::size_t tenant = 0; tenant < divisions.tenants; ++tenant) {
+        caches[tenant]->resize(divisions.part(divisions.division[i], tenant));
+      }
+    }
+    TierCache& cache = *caches[divisions.tenant[i]];
+    if (cache.capacity() == 0) continue;
+    hits[i] = cached_prefix(cache, chains.chain(i));
+    access_all(cache, chains.chain(i), false, victims);
+  }
+  return hits;
+}
+
 std::vector<std::uint8_t> replay_copies(const Chains& chains, std::span<const Count> tiers) {
   CopyTiers caches(tiers, chains.unique);
   std::vector<std::uint8_t> found(chains.blocks.size(), static_cast<std::uint8_t>(tiers.size()));

@@ -37,6 +37,25 @@ absl::StatusOr<std::vector<std::uint32_t>> replay_blocks(const Chains& chains,
                                                          const CacheConfig& config,
                                                          bool head_first);
 
+// A cache that is divided among tenants, anew from some requests on.
+struct Divisions {
+  std::span<const std::uint32_t> tenant = {};    // of each request
+  std::span<const std::uint32_t> division = {};  // in force at each request
+  std::span<const Count> parts = {};  // blocks of each tenant, one division after another
+  std::size_t tenants = 0;
+
+  Count part(std::size_t division_number, std::size_t tenant_number) const {
+    return parts[division_number * tenants + tenant_number];
+  }
+};
+
+// Check that there is a tenant and a division for each request, and that no part is negative.
+absl::Status check_divisions(const Divisions& divisions, std::size_t requests);
+
+// Return the hits of each request in the part of its tenant. Each part is LRU, touches tails first,
+// and evicts blocks when it gets smaller.
+std::vector<std::uint32_t> replay_parts(const Chains& chains, const Divisions& divisions);
+
 // Return, for each block, the tier that has it when its request looks it up; tiers.size() for the
 // first missing block and those behind it. Each tier is LRU. Blocks are touched in the first tier,
 // tails first, and a load from another tier also touches the copy there. A victim is touched in the

@@ -190,3 +190,20 @@ def put(cache: OrderedDict[Prefix, None], size: int, node: Prefix) -> Prefix | N
     cache[node] = None
     cache.move_to_end(node)
     return cache.popitem(last=False)[0] if len(cache) > size else None
+
+
+def replay_parts(
+    chains: Sequence[Sequence[int]], tenants: Sequence[int], parts: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the blocks that hit by request, in LRU parts of tenants; `parts` at each request."""
+    caches: list[OrderedDict[Prefix, None]] = [OrderedDict() for _ in parts[0]]
+    hits = []
+    for chain, tenant, sizes in zip(chains, tenants, parts, strict=True):
+        for cache, size in zip(caches, sizes, strict=True):
+            while len(cache) > size:
+                cache.popitem(last=False)
+        path, cache = prefixes_of(chain), caches[tenant]
+        hits.append(next((k for k, node in enumerate(path) if node not in cache), len(path)))
+        for node in reversed(path):
+            put(cache, sizes[tenant], node)
+    return hits

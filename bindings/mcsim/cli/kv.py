@@ -109,6 +109,13 @@ if TYPE_CHECKING:
 )
 @click.option("--partition", metavar="SIZE", help="Divide a cache of this size among tenants.")
 @click.option(
+    "--optimizer",
+    metavar="NAME",
+    default="exact",
+    hidden=True,
+    help="With --partition: how to divide, such as equal or greedy.",
+)
+@click.option(
     "--tiers", metavar="NAME=SIZE,...", help="A row for each tier: gpu=80GiB,host=1TiB,flash=8TiB."
 )
 @click.option(
@@ -169,7 +176,7 @@ def kv(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.cli.kv_tables import check_modes, partition_of, replays_of, tiers_of
+    from mcsim.cli.kv_tables import check_modes, parts_of
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
     tiers = {name: given.pop(name) for name in ("tiers", "tier_rule", "bandwidth", "prefill")}
@@ -179,24 +186,13 @@ def kv(
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
     with reporter.live():
-        report = _read_and_counted(file, reporter, per_tenant=per_tenant, **given)
-        report.sizes, report.ratio = sizes, ratio
-        if sharing:
-            from mcsim.locality.prefix_sharing import prefix_sharing
-
-            report.parts = prefix_sharing(report.trace)
-        rules = {"full_hit": given["full_hit"], "warm_up": given["warm_up"]}
-        if tiers["tiers"] is not None:
-            report.parts = tiers_of(report.trace, report.curve, rules, **tiers)
-        rules["order"] = given["touches"]
+        reading = {name: value for name, value in given.items() if name != "optimizer"}
         if partition is not None:
-            rules.pop("warm_up")
-            report.parts = partition_of(report.trace, report.curve, partition, rules)
-        if policies is not None:
-            rules["pin"] = pin
-            blocks = max(1, report.trace.distinct)
-            at = sizes_given(sizes or "1%,3%,10%", blocks, report.curve.block_bytes)
-            report.parts = replays_of(report.trace, report.curve, policies, at, rules)
+            reading["interval"] = None  # of the divisions
+        report = _read_and_counted(file, reporter, per_tenant=per_tenant, **reading)
+        report.sizes, report.ratio = sizes, ratio
+        options = {**given, **tiers, "pin": pin, "sizes": sizes}
+        report.parts = parts_of(report.trace, report.curve, modes, options)
     report.show(form, output)
     if ratio is not None and report.answer_blocks is None:
         raise ConfigError(

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcsim.cli.terminal import Form
-    from mcsim.locality.prefix_parts import TierRule
     from mcsim.locality.prefixes import PrefixCurve
     from mcsim.tables.result_table import ResultTable
     from mcsim.traces.chains import ChainTrace
@@ -54,12 +53,18 @@ def check_modes(
 
     given = [name for name, value in modes.items() if value not in (None, False)]
     is_curve = given[:1] != ["--policies"]
+    if given == ["--interval", "--partition"]:
+        given = given[1:]
     if len(given) > 1 and not (is_curve and given[1:] == ["--target-token-hits"]):
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     if pin != "none" and modes["--policies"] is None:
         raise ConfigError("--pin: of which policies? --policies has them")
     if curve["rate"] and given and given[0] not in ("--tiers", "--target-token-hits"):
         raise ConfigError(f"{given[0]} and --rate: one at a time")
+    if modes["--partition"] is not None and curve["warm_up"] != "0":
+        raise ConfigError("--partition and --warm-up: not together")
+    if curve["optimizer"] != "exact" and modes["--partition"] is None:
+        raise ConfigError("--optimizer: of what? --partition divides a cache")
     for name in ("tier_rule", "bandwidth", "prefill"):
         if tiers[name] not in (None, "exclusive") and tiers["tiers"] is None:
             raise ConfigError(f"--{name.replace('_', '-')}: of which tiers? --tiers has them")
@@ -79,16 +84,24 @@ def _pairs(option: str, text: str) -> dict[str, str]:
     return found
 
 
-def tiers_of(
-    trace: ChainTrace,
-    curve: PrefixCurve,
-    rules: dict[str, Any],
-    tiers: str,
-    tier_rule: TierRule,
-    bandwidth: str | None,
-    prefill: float | None,
-) -> ResultTable:
-    """Return the table of `--tiers`."""
+def parts_of(
+    trace: ChainTrace, curve: PrefixCurve, modes: dict[str, Any], options: dict[str, Any]
+) -> ResultTable | None:
+    """Return the table of a mode in place of the curve's, if one was given."""
+    from mcsim.locality.prefix_sharing import prefix_sharing
+
+    if modes["--sharing"]:
+        return prefix_sharing(trace)
+    if modes["--tiers"] is not None:
+        return _tiers(trace, curve, options)
+    if modes["--partition"] is not None:
+        return _partition(trace, curve, modes["--partition"], options)
+    if modes["--policies"] is not None:
+        return _replays(trace, curve, modes["--policies"], options)
+    return None
+
+
+def _tiers(trace: ChainTrace, curve: PrefixCurve, options: dict[str, Any]) -> ResultTable:
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacity
     from mcsim.base.units import parse_bytes
@@ -97,42 +110,62 @@ def tiers_of(
     with mistakes_in("--tiers"):
         sizes = {
             name: parse_capacity(value, curve.distinct, curve.block_bytes)
-            for name, value in _pairs("--tiers", tiers).items()
+            for name, value in _pairs("--tiers", options["tiers"]).items()
         }
+    bandwidth = options["bandwidth"]
     with mistakes_in("--bandwidth"):
         rates = {
             name: float(parse_bytes(value))
             for name, value in (_pairs("--bandwidth", bandwidth) if bandwidth else {}).items()
         }
     return prefix_tiers(
-        curve, sizes, rule=tier_rule, trace=trace, bandwidth=rates, prefill=prefill, **rules
+        curve,
+        sizes,
+        rule=options["tier_rule"],
+        trace=trace,
+        bandwidth=rates,
+        prefill=options["prefill"],
+        full_hit=options["full_hit"],
+        warm_up=options["warm_up"],
     )
 
 
-def partition_of(
-    trace: ChainTrace, curve: PrefixCurve, size: str, rules: dict[str, Any]
+def _partition(
+    trace: ChainTrace, curve: PrefixCurve, size: str, options: dict[str, Any]
 ) -> ResultTable:
-    """Return the table of `--partition`."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacity
-    from mcsim.locality.prefix_parts import prefix_partition
+    from mcsim.locality.prefix_divisions import prefix_partition
 
     with mistakes_in("--partition"):
         capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
-        return prefix_partition(trace, capacity, **rules)
+    return prefix_partition(
+        trace,
+        capacity,
+        optimizer=options["optimizer"],
+        interval=options["interval"],
+        order=options["touches"],
+        full_hit=options["full_hit"],
+    )
 
 
-def replays_of(
-    trace: ChainTrace,
-    curve: PrefixCurve,
-    policies: str,
-    sizes: list[int],
-    rules: dict[str, Any],
+def _replays(
+    trace: ChainTrace, curve: PrefixCurve, policies: str, options: dict[str, Any]
 ) -> ResultTable:
-    """Return the replays of `--policies`."""
+    from mcsim.cli.options import sizes_given
     from mcsim.policies.prefix_replays import prefix_replay
 
-    return prefix_replay(trace, policies, sizes, block_bytes=curve.block_bytes, **rules)
+    sizes = options["sizes"] or "1%,3%,10%"
+    return prefix_replay(
+        trace,
+        policies,
+        sizes_given(sizes, max(1, trace.distinct), curve.block_bytes),
+        block_bytes=curve.block_bytes,
+        order=options["touches"],
+        full_hit=options["full_hit"],
+        warm_up=options["warm_up"],
+        pin=options["pin"],
+    )
 
 
 def by_policy(rows: ResultTable) -> ResultTable:

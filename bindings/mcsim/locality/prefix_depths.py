@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import locality as _locality
+from mcsim.base.errors import mistakes_in
+from mcsim.base.units import parse_count, parse_share
 from mcsim.traces.chains import ChainTrace
 
 FullHit = Literal["all", "minus-one-block", "minus-one-token"]
@@ -159,3 +161,29 @@ def count_hits(
         hit_blocks * trace.block_tokens - int(tokens[is_full].sum()),
         int(np.count_nonzero(is_full)),
     )
+
+
+def warm_up_requests(warm_up: int | str, requests: int) -> int:
+    """Return the number of requests of a warm-up, which may be a share of all.
+
+    Parameters
+    ----------
+    warm_up : int or str
+    requests : int
+        Requests of the trace.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ConfigError
+        If it is neither a number of requests nor a share.
+    """
+    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
+        with mistakes_in("warm_up"):
+            return int(parse_share(warm_up) * requests)
+    with mistakes_in("warm_up"):
+        count = parse_count(warm_up)
+    return min(count, requests)

@@ -1,9 +1,9 @@
-"""KV caches of several tiers, and those divided among tenants, from curves of prefix hits."""
+"""KV caches of several tiers, from curves of prefix hits, or replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,27 +12,12 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
-from mcsim.locality.prefix_depths import FullHit, reductions_of
-from mcsim.locality.prefixes import (
-    Order,
-    PrefixCurve,
-    prefix_curve,
-    prefix_curves,
-    warm_up_requests,
-)
+from mcsim.locality.prefix_depths import FullHit, reductions_of, warm_up_requests
+from mcsim.locality.prefixes import PrefixCurve
 from mcsim.tables.column import Column
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.chains import ChainTrace
 
-if TYPE_CHECKING:
-    from mcsim.optimizers.optimizer import Optimizer
-    from mcsim.tables.formatted_table import RowStyle
-
-_STEPS = 512
-"""Sizes of a part other than 0."""
-
-_TOKEN_HITS = Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more")
-_TOKEN_HIT_RATIO = Column("token_hit_ratio", "token hit %", "share", "by all tokens", "more")
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks of tokens")
 
 
@@ -164,73 +149,3 @@ def _replayed_tiers(
     for hits, fewer in zip((blocks, tokens), reductions_of(trace, full_hit), strict=True):
         hits -= np.bincount(last, fewer[whole], count).astype(np.int64)
     return blocks[:-1], tokens[:-1]
-
-
-def prefix_partition(
-    trace: ChainTrace,
-    capacity: int,
-    *,
-    optimizer: str | Optimizer = "exact",
-    order: Order = "tail-first",
-    full_hit: FullHit = "all",
-) -> ResultTable:
-    """Divide a cache among tenants so that the most tokens hit, and compare with sharing it.
-
-    Parameters
-    ----------
-    trace : ChainTrace
-        A trace with tenants.
-    capacity : int
-        Blocks to divide, in steps of 1/512.
-    optimizer : str or Optimizer
-        As of `optimize`.
-    order, full_hit
-        As of `prefix_curve`.
-
-    Returns
-    -------
-    ResultTable
-        A row for each tenant, and one for all: ``tenant``, ``capacity`` of the part, ``token_hits``
-        and ``token_hit_ratio`` in the part, and ``shared_token_hits`` in one shared LRU cache.
-
-    Raises
-    ------
-    ConfigError
-        If the trace has no tenants, or a parameter is wrong.
-
-    Examples
-    --------
-    >>> trace = mc.ChainTrace.from_arrays(
-    ...     [0, 1, 2, 3, 4], [7, 8, 9, 7], block_tokens=16, tenants=["a", "b", "b", "a"]
-    ... )
-    >>> parts = mc.prefix_partition(trace, 2)
-    >>> parts.token_hits.tolist(), parts.shared_token_hits.tolist()
-    ([16, 0, 16], [0, 0, 0])
-    """
-    from mcsim.optimizers.optimizer import optimize
-
-    blocks = whole_number("capacity", capacity, 1, 2**31)
-    shared = prefix_curves(trace, order=order, full_hit=full_hit)
-    alone = [
-        prefix_curve(trace.of_tenant(name), order=order, full_hit=full_hit)
-        for name in trace.tenants
-    ]
-    sizes = np.unique(np.linspace(0, blocks, _STEPS + 1).astype(np.int64))
-    values = np.array([curve.table(sizes).token_hits for curve in alone], float)
-    parts = optimize(values, blocks, optimizer=optimizer, sizes=sizes).allocation[0].tolist()
-    rows = []
-    for curve, part in zip(alone, parts, strict=True):
-        hits = int(curve.table([part]).token_hits[0])
-        in_shared = int(shared[curve.label].table([blocks]).token_hits[0])
-        rows.append([curve.label, part, hits, hits / max(1, curve.tokens), in_shared])
-    tokens = sum(curve.tokens for curve in alone)
-    hits, in_shared = sum(row[2] for row in rows), sum(row[4] for row in rows)
-    rows.append(["all", sum(parts), hits, hits / max(1, tokens), in_shared])
-    columns = [
-        Column("tenant", "tenant", "text", "name of the tenant"),
-        *(_CAPACITY, _TOKEN_HITS, _TOKEN_HIT_RATIO),
-        Column("shared_token_hits", "if shared", "count", "hit tokens of a shared cache", "more"),
-    ]
-    styles: list[RowStyle] = ["" for _ in alone]
-    styles.append("total")
-    return ResultTable.of_rows(columns, rows, styles=styles)

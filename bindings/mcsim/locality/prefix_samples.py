@@ -26,8 +26,8 @@ def estimated_hits(
 
     The blocks with a depth below C are a prefix, so blocks can be sampled one at a time. A depth
     in the sample is that of the trace times the rate. The number of sampled blocks differs from
-    its expectation mostly by heads, which hit in small caches, so the difference is added to the
-    hits of all capacities (SHARDS-adj); so for tokens and requests.
+    its expectation mostly by heads, which hit in small caches. The difference is therefore added to
+    the hits of all capacities (SHARDS-adj); so for tokens and requests.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def estimated_hits(
     rate : float
         Share of the blocks.
     seed : int
-        Of the sample.
+        Seed of the sample.
 
     Returns
     -------
     capacities : ndarray of int64, shape (k,)
     hits : ndarray of int64, shape (3, k)
-        Of blocks, tokens and whole requests.
+        Hit blocks, hit tokens and requests that hit as a whole.
     """
     keep = _mixed(trace.blocks.astype(np.uint64) + np.uint64(seed * _ODD % 2**64))
     is_sampled = keep < np.uint64(min(rate * 2**64, 2**64 - 2**11))

@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
-from mcsim.base.units import format_duration, parse_count, parse_duration, parse_share
+from mcsim.base.units import format_duration, parse_duration, parse_share
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
+from mcsim.locality.prefix_depths import (
+    Depths,
+    FullHit,
+    head_first,
+    reductions_of,
+    tail_first,
+    warm_up_requests,
+)
 from mcsim.locality.prefix_tables import PrefixCounts, prefix_table
 from mcsim.traces.chains import ChainTrace
 
@@ -265,7 +272,7 @@ def prefix_curves(
         If the trace has no tenants or times, or a parameter is wrong.
     """
     if interval is not None:
-        groups = _intervals(trace, interval)
+        groups = intervals_of(trace, interval)
     elif trace.tenant is None:
         raise ConfigError(f"{trace.label}: no tenants: the trace has no such field")
     else:
@@ -274,8 +281,24 @@ def prefix_curves(
     return dict(zip(groups, curves, strict=True))
 
 
-def _intervals(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
-    """Return the requests of each interval, by its begin after the first request."""
+def intervals_of(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
+    """Return the requests of each interval with any, by its begin after the first request.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+    interval : str
+        Such as ``'1h'``.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, shape (requests,)
+
+    Raises
+    ------
+    ConfigError
+        If the trace has no times, there are too many intervals, or the length is none.
+    """
     if trace.times is None:
         raise ConfigError(f"{trace.label}: interval: the trace has no times")
     with mistakes_in("interval"):
@@ -311,32 +334,6 @@ def _curves(
         counted[:first] = False
         made.append(_counted(trace, depths, reductions, counted, block_bytes, label))
     return made
-
-
-def warm_up_requests(warm_up: int | str, requests: int) -> int:
-    """Return the number of requests of a warm-up, which may be a share of all.
-
-    Parameters
-    ----------
-    warm_up : int or str
-    requests : int
-        Requests of the trace.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ConfigError
-        If it is neither a number of requests nor a share.
-    """
-    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
-        with mistakes_in("warm_up"):
-            return int(parse_share(warm_up) * requests)
-    with mistakes_in("warm_up"):
-        count = parse_count(warm_up)
-    return min(count, requests)
 
 
 def _counted(

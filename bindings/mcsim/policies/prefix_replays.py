@@ -17,9 +17,15 @@ from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import split_specs
 from mcsim.base.suggest import check_choice
 from mcsim.base.threads import Pool, threads_given
-from mcsim.locality.prefix_depths import FullHit, count_hits, hits_without_limit, reductions_of
+from mcsim.locality.prefix_depths import (
+    FullHit,
+    count_hits,
+    hits_without_limit,
+    reductions_of,
+    warm_up_requests,
+)
 from mcsim.locality.prefix_tables import PrefixCounts, prefix_table
-from mcsim.locality.prefixes import MOST_BLOCK_BYTES, Order, warm_up_requests
+from mcsim.locality.prefixes import MOST_BLOCK_BYTES, Order
 from mcsim.policies import has_foresight
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.tables.result_table import ResultTable
@@ -63,7 +69,7 @@ def prefix_replay(
         ``'leaf-lru'``, ``'leaf-lfu'`` and ``'leaf-fifo'`` evict only blocks without cached
         successors, none of them of the request. Policies of `policy_names`, with parameters, evict
         any block. ``'bound'`` is an upper bound on the hits of every policy.
-    sizes : int, str, or a sequence of these
+    sizes : int, str, or a sequence
         Capacities in blocks, or shares of the distinct blocks such as ``'1%'``; with
         `block_bytes` also ``'80GiB'``.
     order : {'tail-first', 'head-first'}
@@ -94,11 +100,11 @@ def prefix_replay(
 
     Notes
     -----
-    The bound is the largest number of blocks that any cache of this size can hit in prefixes, also
-    one that refuses blocks: Belady's MIN with refusals on the blocks, heads first. A block is used
-    whenever its successors are, so its interval between two uses lies in theirs; an optimal choice
-    of intervals can be changed to prefixes without more space or fewer hits. Its tokens are a
-    bound, which an incomplete last block may make too high.
+    The bound has the most blocks that any cache of the size hits, even if it refuses blocks. It is
+    Belady's MIN with refusals, on the blocks with heads first. A request that uses a block uses the
+    blocks before it. So the interval between two uses of a block contains those of its
+    predecessors, and an optimal set of intervals can be exchanged for prefixes. For tokens it is an
+    upper bound.
 
     Examples
     --------
@@ -199,7 +205,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class _Replays:
-    """What the replays of a trace share."""
+    """Inputs that all replays of a trace share."""
 
     trace: ChainTrace
     order: Order

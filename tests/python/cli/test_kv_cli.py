@@ -151,6 +151,17 @@ def test_a_partition(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert [row["token_hits"] // 512 for row in every] == [3, 2, 5]
     assert [row["shared_token_hits"] // 512 for row in every] == [3, 3, 6]
+    equal = rows(capsys, trace, "--partition", "4", "--optimizer", "equal")
+    assert [row["capacity"] for row in equal] == [2, 2, 4]
+    anew = rows(capsys, trace, "--partition", "6", "--interval", "2ms")
+    # The first interval has parts of 3 blocks, and no hits; the second one hits both prompts.
+    assert [row["token_hits"] // 512 for row in anew] == [3, 2, 5]
+    for wrong, message in {
+        ("--optimizer", "equal"): "--optimizer: of what?",
+        ("--partition", "4", "--warm-up", "1"): "--partition and --warm-up: not together",
+    }.items():
+        assert code_of("kv", trace, *wrong, "-q") == 2
+        assert message in capsys.readouterr().err
 
 
 def test_policies(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

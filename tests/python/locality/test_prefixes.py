@@ -18,6 +18,7 @@ from naive_prefixes import (
     replay,
     replay_copies,
     replay_inclusive,
+    replay_parts,
     replay_tiers,
     replay_trie,
 )
@@ -194,6 +195,41 @@ def test_parts_are_the_best_of_all_divisions() -> None:
     assert parts.token_hits.tolist()[-1] == best == sum(parts.token_hits.tolist()[:-1])
     shared = mc.prefix_curve(trace).table([capacity]).token_hits[0]
     assert parts.shared_token_hits.tolist()[-1] == shared
+
+
+def test_parts_of_intervals_equal_a_replay() -> None:
+    for seed in range(4):
+        chains, tokens = workload(seed)
+        tokens = [len(chain) * BLOCK for chain in chains]
+        number = [(i * i + seed) % 3 for i in range(len(chains))]
+        number[:3] = range(3)
+        trace = trace_of(chains, tokens, tenants=["abc"[n] for n in number])
+        times = np.arange(len(chains), dtype=float)
+        timed = dataclasses.replace(trace, times=times)
+        capacity, parts = 20, [[6, 6, 6]]
+        for begin in range(0, 30, 10):
+            values = []
+            for n in range(3):
+                chosen = [i for i in range(begin, begin + 10) if number[i] == n]
+                curve = mc.prefix_curve(timed.taken(np.array(chosen, int)))
+                values.append(curve.table(range(capacity + 1)).token_hits)
+            parts.append(mc.optimize(values, capacity).allocation[0].tolist())
+        rows = mc.prefix_partition(timed, capacity, interval="10s")
+        assert rows.capacity.tolist()[:3] == np.rint(np.mean(parts, axis=0)).tolist()
+        hits = replay_parts(chains, number, [parts[i // 10] for i in range(len(chains))])
+        of_tenant = [sum(h for h, n in zip(hits, number, strict=True) if n == k) for k in range(3)]
+        assert rows.token_hits.tolist()[:3] == [BLOCK * blocks for blocks in of_tenant], seed
+
+
+def test_divisions_are_refused_with_the_reason() -> None:
+    trace = trace_of([[1], [2]], [4, 4], tenants=["a", "b"])
+    with pytest.raises(mc.ConfigError, match="optimizer: centaur: a system of host caches, whose"):
+        mc.prefix_partition(trace, 2, optimizer="centaur")
+    with pytest.raises(mc.ConfigError, match="interval: the trace has no times"):
+        mc.prefix_partition(trace, 2, interval="1s")
+    with pytest.raises(mc.ConfigError, match="order: divisions by intervals touch tails first"):
+        mc.prefix_partition(trace, 2, interval="1s", order="head-first")
+    assert mc.prefix_partition(trace, 4, optimizer="equal").capacity.tolist() == [2, 2, 4]
 
 
 def test_mix_divides_among_tenants() -> None:
