@@ -6,6 +6,7 @@
 #include "tests/support/naive_policies_frequency.hpp"
 #include "tests/support/naive_policies_irr.hpp"
 #include "tests/support/naive_policies_libraries.hpp"
+#include "tests/support/naive_policies_servers.hpp"
 
 namespace mcsim::naive {
 
@@ -37,6 +38,15 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<Clock2QPlus>(capacity, given("small", 0.1), given("window", 0.5),
                                          given("promote_at", std::int64_t{1}));
   }
+  if (name == "s4-fifo") return std::make_unique<S4Fifo>(capacity, params);
+  if (name == "qd-lp-fifo") {
+    return std::make_unique<QdLpFifo>(capacity, given("small", 0.1), given("ghosts", 0.9),
+                                      given("promote_at", std::int64_t{1}));
+  }
+  if (name == "sampled-lru") return std::make_unique<SampledLru>(capacity, params);
+  if (name == "sampled-lfu") return std::make_unique<SampledLfu>(capacity, params);
+  if (name == "lru2q") return std::make_unique<Lru2Q>(capacity, params);
+  if (name == "midpoint") return std::make_unique<Midpoint>(capacity, params);
   if (name == "gclock") {
     return std::make_unique<GClock>(capacity, given("first", std::int64_t{1}),
                                     given("most", std::int64_t{5}));
