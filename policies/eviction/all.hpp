@@ -18,6 +18,7 @@
 #include "policies/eviction/lecar.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
+#include "policies/eviction/lhd.hpp"
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/eviction/lru2q.hpp"
@@ -49,7 +50,7 @@ using PublishedPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru,
 
 // Eviction policies of programs and libraries in use.
 using DeployedPolicies = TypeList<GClock, Clock2QPlus, Generations, TwoPoolLru, TinyLfu, ClockPair,
-                                  S4Fifo, QdLpFifo, SampledLru, SampledLfu, Lru2Q, Midpoint>;
+                                  S4Fifo, QdLpFifo, SampledLru, SampledLfu, Lru2Q, Midpoint, Lhd>;
 
 template <class... Ps, class... Qs>
 TypeList<Ps..., Qs...> joined(TypeList<Ps...>, TypeList<Qs...>);

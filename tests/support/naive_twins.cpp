@@ -3,6 +3,7 @@
 #include "tests/support/naive_policies.hpp"
 #include "tests/support/naive_policies_adaptive.hpp"
 #include "tests/support/naive_policies_clocks.hpp"
+#include "tests/support/naive_policies_density.hpp"
 #include "tests/support/naive_policies_frequency.hpp"
 #include "tests/support/naive_policies_irr.hpp"
 #include "tests/support/naive_policies_libraries.hpp"
@@ -91,6 +92,7 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<Mq>(capacity, given("queues", std::int64_t{8}), given("lifetime", 10.0),
                                 given("ghosts", 4.0));
   }
+  if (name == "lhd") return std::make_unique<Lhd>(capacity, params);
   if (name == "hyperbolic") {
     return std::make_unique<Hyperbolic>(capacity, given("sample", std::int64_t{64}),
                                         given("leeway", 1.0));

@@ -69,7 +69,7 @@ TEST(PeerPolicies, AreTheirTwinsOnARecordedTrace) {
   if (!file.missing.empty()) GTEST_SKIP() << file.missing;
   const PolicyTrace trace = testing::policy_trace("sprite", line_keys(file.text));
   for (const char* policy :
-       {"sampled-lru", "sampled-lfu", "lru2q", "midpoint", "s4-fifo", "qd-lp-fifo"}) {
+       {"sampled-lru", "sampled-lfu", "lru2q", "midpoint", "s4-fifo", "qd-lp-fifo", "lhd"}) {
     for (const Count capacity : {Count{1}, Count{2}, Count{57}, kCapacity}) {
       SCOPED_TRACE(::testing::Message() << policy << ", " << capacity << " blocks");
       const PolicySetup setup{.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};

@@ -121,6 +121,15 @@ std::vector<ParamMap> variants(std::string_view policy) {
   }
   if (policy == "cacheus") all = {{}, {{"variant", std::string("authors")}}};
   if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}, {"leeway", 0.1}}};
+  // Ages are short, so that blocks reach the last one, and expectations are updated often.
+  if (policy == "lhd") {
+    all = {{{"ages", std::int64_t{32}}, {"period", std::int64_t{40}}},
+           {{"ages", std::int64_t{200}},
+            {"period", std::int64_t{25}},
+            {"samples", std::int64_t{3}},
+            {"admissions", std::int64_t{0}}},
+           {{"ages", std::int64_t{5'000}}, {"period", std::int64_t{300}}}};
+  }
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {
     all = {{},
