@@ -23,7 +23,7 @@ WITHIN = 0.012
 
 
 class Client:
-    """A connection that waits for each answer."""
+    """A connection that waits for each reply."""
 
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
