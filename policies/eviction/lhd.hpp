@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <tuple>
-#include <utility>
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
@@ -53,7 +53,6 @@ class HitDensities {
     if (age == ages_ - 1) return std::numeric_limits<float>::lowest();
     return densities_[at(of, age)];
   }
-  const float* address(std::size_t of, std::size_t age) const { return &densities_[at(of, age)]; }
 
   // Compute the densities, after `update` earlier calls, for a cache of `blocks`.
   void update(Count update, Count blocks) {
@@ -217,6 +216,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
 
  private:
   static constexpr std::size_t kMostAdmissions = 64;
+  static constexpr std::size_t kDrawnTogether = 32;
   static constexpr std::uint32_t kExplorer = 1U << 8;
   static constexpr double kExplored = 0.01;
   static constexpr std::uint64_t kExploreOneIn = 32;
@@ -260,9 +260,12 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     next_admitted_ = (next_admitted_ + 1) % static_cast<std::uint64_t>(params_.admissions);
   }
 
+  std::span<Slot> admitted() {
+    return std::span(admitted_).first(static_cast<std::size_t>(params_.admissions));
+  }
   void leave(Slot slot) {
     if (blocks_of_[slot].group >= kExplorer) ++to_explore_;
-    std::ranges::replace(admitted_, slot, kNoSlot);
+    std::ranges::replace(admitted(), slot, kNoSlot);
     blocks_.erase(slot);
   }
   void evict(auto& cache) {
@@ -280,11 +283,18 @@ class Lhd : public SlotPolicyBase<SlotSet> {
       victim = slot;
       least = own;
     };
-    const Count samples = updates_ > kYoungUpdates ? params_.samples : kYoungSamples;
-    for (Count i = 0; i < samples; ++i) {
-      offer(blocks_[random_.below(static_cast<std::uint64_t>(size()))]);
+    for (Count left = updates_ > kYoungUpdates ? params_.samples : kYoungSamples; left > 0;) {
+      // Draw several blocks before the first one is read, so that their lines arrive together.
+      std::array<Slot, kDrawnTogether> drawn;
+      const auto count = std::min<std::size_t>(drawn.size(), static_cast<std::size_t>(left));
+      for (std::size_t i = 0; i < count; ++i) {
+        drawn[i] = blocks_[random_.below(static_cast<std::uint64_t>(size()))];
+        prefetch_line(&blocks_of_[drawn[i]]);
+      }
+      for (std::size_t i = 0; i < count; ++i) offer(drawn[i]);
+      left -= static_cast<Count>(count);
     }
-    for (const Slot slot : admitted_) {
+    for (const Slot slot : admitted()) {
       if (slot != kNoSlot) offer(slot);
     }
     victims_density_ = kDecay * victims_density_ + (1 - kDecay) * least;
