@@ -125,8 +125,11 @@ IN_USE: Mapping[str, str] = {
     "open-cas": "system open-cas: with one request in flight, each request as OCF serves it",
     "vsan": "policy clock2q-plus, equal to that of libCacheSim; vSAN itself was not compared",
     "page-cache": "policy lru; its rules are not compared",
-    "redis": "policy lru on objects with sizes; its rules are not compared",
+    "redis": "policy sampled-lru or sampled-lfu, its sampling; hits in a band of Redis 7.0",
     "caffeine": "policy w-tinylfu as library caffeine has it; not its hashes and its lost reads",
+    "cachelib": "policy lru2q; not its slabs, and writes move blocks",
+    "innodb": "policy midpoint; not its free list and read-ahead",
+    "bluestore": "policy 2q(kin=0.5,kout=0.5), the data cache of Ceph; its rules are not compared",
     "postgresql": "policy gclock; not its ring of buffers for scans of large tables",
     "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
 }
