@@ -192,5 +192,5 @@ def _row(
         "dirty": float(result.vms["dirty"][-1].sum() * block),
         "rate": 1.0,
         "correction": "exact",
-        "bytes": memory_bytes(capacity, blocks.unique),
+        "bytes": memory_bytes(spec, capacity, blocks.unique),
     }

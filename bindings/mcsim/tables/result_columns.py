@@ -64,6 +64,17 @@ _POLICIES = (
     _NO_BAND,
 )
 
+_PREFIXES = [
+    Column("capacity", "blocks", "count", "capacity in blocks of tokens"),
+    Column("bytes", "size", "bytes", "capacity in bytes", is_first=True),
+    Column("hits", "hits", "count", "blocks in cached prefixes", "more", shown=False),
+    Column("hit_ratio", "block hit %", "share", "hits divided by all blocks", "more"),
+    Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
+    Column("token_hit_ratio", "token hit %", "share", "hit tokens by all tokens", "more"),
+    Column("full_hits", "full hits", "count", "requests of which all blocks hit", "more"),
+    Column("recomputed", "recomputed", "count", "tokens that are not hits", "less"),
+]
+
 ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
     "policies": _POLICIES,
     "reductions": [
@@ -244,9 +255,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("policy", "policy", "text", "eviction policy of each tier"),
         Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),
         Column("blocks_1", "tier 1", "count", "blocks of the slower tier"),
-        Column(
-            "simulated", "replayed", "flag", "replayed in full; others are expected", shown=False
-        ),
+        hidden(Column("simulated", "replayed", "flag", "replayed in full; others are expected")),
         Column("dollars", "cost $", "dollars", "price of the tiers", "less"),
         _HIT_RATIO,
         Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
@@ -266,16 +275,8 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("saved", "saved %", "share", "share of the latency without a cache", "more"),
     ],
-    "prefixes": [
-        Column("capacity", "blocks", "count", "capacity in blocks of tokens"),
-        Column("bytes", "size", "bytes", "capacity in bytes", is_first=True),
-        Column("hits", "hits", "count", "blocks in cached prefixes", "more", shown=False),
-        Column("hit_ratio", "block hit %", "share", "hits divided by all blocks", "more"),
-        Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
-        Column("token_hit_ratio", "token hit %", "share", "hit tokens by all tokens", "more"),
-        Column("full_hits", "full hits", "count", "requests of which all blocks hit", "more"),
-        Column("recomputed", "recomputed", "count", "tokens that are not hits", "less"),
-    ],
+    "prefixes": _PREFIXES,
+    "prefix-policies": [Column("policy", "policy", "text", "policy, or bound"), *_PREFIXES],
     "advice": [
         Column("topic", "topic", "text", "line of the advice: policy, size, writes or sharing"),
         Column("choice", "choice", "text", "candidate: policy, write mode or system"),
