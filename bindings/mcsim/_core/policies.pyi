@@ -39,7 +39,9 @@ def simulate(
     discards: _Discards | None = None,
     requests: _Requests | None = None,
     weights: NDArray[np.uint32] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
+def read_times(configs: Sequence[_Config]) -> bool: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
     unique: int,
@@ -64,6 +66,7 @@ def miniatures(
     progress: Callable[[int], object] | None = None,
     discards: _Discards | None = None,
     weights: NDArray[np.uint32] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 
 _Chains = tuple[NDArray[np.int64], NDArray[np.uint32], int]
