@@ -8,6 +8,7 @@ namespace mcsim::python {
 void bind_accesses(pybind11::module_& m);
 void bind_errors(pybind11::module_& m);
 void bind_estimators(pybind11::module_& m);
+void bind_hash_ranges(pybind11::module_& m);
 void bind_locality(pybind11::module_& m);
 void bind_optimizers(pybind11::module_& m);
 void bind_partial_curves(pybind11::module_& m);
