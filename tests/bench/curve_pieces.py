@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import resource
 import sys
 import tempfile
 import time
@@ -80,7 +79,8 @@ def in_one_process(folder: Path) -> dict[str, Any]:
 
 def peak() -> float:
     """Return the peak memory of this process, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
 
 
 def on_two_workers(folder: Path) -> dict[str, Any]:

@@ -25,22 +25,21 @@ Columns = Mapping[tuple[str, str], Parts]
 """Parts of equal type by label of a curve and name; a column without parts is empty."""
 
 _MAGIC = b"mcsim curve piece 3\n"
-_HEAD = len(_MAGIC) + 8 + 32
+_HEAD = len(_MAGIC) + 2 * 8 + 32
+_INDEX = np.dtype([("length", "<u8"), ("checksum", "<u4")])
 _MOST_HEADER = 2**31
 
 
 def write_columns(path: Path, header: Mapping[str, Any], columns: Columns) -> None:
     """Write columns to a file, which appears whole or not at all."""
     parts = [*chain.from_iterable(columns.values())]
-    shapes = [
-        (*key, of[0].dtype.str if of else "|u1", [len(part) for part in of])
-        for key, of in columns.items()
-    ]
-    sums = [zlib.crc32(part.data) for part in parts]
-    text = json.dumps({**header, "columns": shapes, "sums": sums}).encode()
+    shapes = [(*key, of[0].dtype.str if of else "|u1", len(of)) for key, of in columns.items()]
+    index = np.array([(len(part), zlib.crc32(part.data)) for part in parts], _INDEX).tobytes()
+    text = json.dumps({**header, "columns": shapes}).encode()
+    lengths = b"".join(len(of).to_bytes(8, "little") for of in (text, index))
     with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(_MAGIC + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest())
-        file.write(text)
+        file.write(_MAGIC + lengths + hashlib.sha256(text + index).digest())
+        file.write(text + index)
         for part in parts:
             file.write(part.view(np.uint8).data)
 
@@ -66,23 +65,25 @@ class ColumnFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         with open_regular(path) as file:
-            self.header = _header(path, file)
+            self.header, index = _header(path, file)
             at = file.tell()
-        shapes = self.header.pop("columns")
-        sums = iter(self.header.pop("sums"))
-        self._columns: dict[tuple[str, str], tuple[np.dtype[Any], list[int], list[int], int]] = {}
-        for label, name, dtype, lengths in shapes:
-            kind = np.dtype(dtype)
-            self._columns[label, name] = kind, lengths, [next(sums) for _ in lengths], at
-            at += sum(lengths) * kind.itemsize
+        self._columns: dict[tuple[str, str], tuple[np.dtype[Any], NDArray[Any], int]] = {}
+        first = 0
+        for label, name, dtype, count in self.header.pop("columns"):
+            of = index[first : first + count]
+            self._columns[label, name] = np.dtype(dtype), of, at
+            first += count
+            at += int(of["length"].sum()) * np.dtype(dtype).itemsize
 
     def names(self, label: str) -> list[str]:
         """Return the columns of a curve."""
         return [name for of, name in self._columns if of == label]
 
-    def lengths(self, label: str, name: str) -> list[int]:
-        """Return the lengths of the parts of a column; none if it is not there."""
-        return self._columns[label, name][1] if (label, name) in self._columns else []
+    def length(self, label: str, name: str, end: int | None = None) -> int:
+        """Return the length of the parts of a column up to before `end`; 0 if it is not there."""
+        if (label, name) not in self._columns:
+            return 0
+        return int(self._columns[label, name][1]["length"][:end].sum())
 
     def read(self, label: str, name: str, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Read the parts of a column from `begin` to before `end`.
@@ -92,16 +93,16 @@ class ColumnFile:
         ConfigError
             If one is damaged.
         """
-        dtype, lengths, sums, at = self._columns[label, name]
-        chosen = lengths[begin:end]
-        first = at + sum(lengths[:begin]) * dtype.itemsize
+        dtype, index, at = self._columns[label, name]
+        offset = at + self.length(label, name, begin) * dtype.itemsize
+        lengths = index["length"][begin:end].tolist()
         whole = np.empty(0, dtype)
-        if total := sum(chosen):
-            whole = np.fromfile(self.path, dtype, total, offset=first)
-        ends = [0, *accumulate(chosen)]
-        for part, stored in enumerate(sums[begin:end]):
+        if total := sum(lengths):
+            whole = np.fromfile(self.path, dtype, total, offset=offset)
+        ends = [0, *accumulate(lengths)]
+        for part, stored in enumerate(index["checksum"][begin:end].tolist()):
             piece = whole[ends[part] : ends[part + 1]]
-            if len(piece) < chosen[part] or zlib.crc32(piece.data) != stored:
+            if len(piece) < lengths[part] or zlib.crc32(piece.data) != stored:
                 raise ConfigError(
                     f"{self.path}: damaged: its checksum does not match; make it again"
                 )
@@ -109,12 +110,15 @@ class ColumnFile:
         return whole
 
 
-def _header(path: Path, file: BinaryIO) -> dict[str, Any]:
+def _header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], NDArray[Any]]:
+    """Read the header, and the length and the checksum of each part."""
     head = file.read(_HEAD)
     if head[: len(_MAGIC)] != _MAGIC:
         raise ConfigError(f"{path}: not a piece of a curve of this version of mcsim")
-    length = int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
-    text = file.read(min(length, _MOST_HEADER))
-    if hashlib.sha256(text).digest() != head[len(_MAGIC) + 8 :]:
+    text, index = (
+        file.read(min(int.from_bytes(head[at : at + 8], "little"), _MOST_HEADER))
+        for at in (len(_MAGIC), len(_MAGIC) + 8)
+    )
+    if hashlib.sha256(text + index).digest() != head[len(_MAGIC) + 16 :]:
         raise ConfigError(f"{path}: damaged: the checksum of its header does not match")
-    return parse_object(text)
+    return parse_object(text), np.frombuffer(index, _INDEX)

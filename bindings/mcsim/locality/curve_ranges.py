@@ -13,9 +13,8 @@ are replayed in order, and samples, which are small, are merged in a tree instea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ _MOST_OF_A_JOIN = 1 << 25
 
 MOST_JOINS = _locality.HASH_RANGES
 
+_GROUPED = ("first", "last")
 _EVENTS = ("kinds", "holes", "gone")
 
 
@@ -64,97 +64,105 @@ class RangeMerge:
     def join(self, task: int) -> None:
         """Join the blocks of some ranges of hashes, and write the result."""
         begin, end = (at * MOST_JOINS // self.joins for at in (task, task + 1))
+        files = [ColumnFile(path) for path in self.pieces]
+        numbers = _numbers_of_vms(files)
         columns: dict[tuple[str, str], list[NDArray[Any]]] = {}
-        for label, pieces in self._open.items():
-            join = _locality.RangeJoin(len(pieces))
+        opened = _open_pieces(files)
+        for label, (first, last) in opened.items():
+            join = _locality.RangeJoin(last - first)
             lengths = []
-            for at in pieces:
-                last = self._keys(at, label, "last", begin, end)
-                first_at = sum(self._files[at].lengths(label, "first")[:begin])
-                join.add(self._keys(at, label, "first", begin, end), first_at, last)
-                lengths.append(len(last))
+            for file in files[first:last]:
+                keys = [_keys(file, label, name, begin, end, numbers) for name in _GROUPED]
+                join.add(keys[0], file.length(label, "first", begin), keys[1])
+                lengths.append(len(keys[1]))
             cuts = np.cumsum(lengths)[:-1]
             piece, access = join.finish()
             columns[label, "piece"] = np.split(piece, cuts)
             columns[label, "access"] = np.split(access, cuts)
-        self._write(self.joined(task), columns)
+        contents: dict[str, Any] = {}
+        for file in files:
+            contents |= file.header["contents"]
+        _write(self.joined(task), {"contents": contents, "open": opened}, columns)
 
     def rank(self, piece: int) -> None:
         """Rank the moved blocks in the stack of a piece, and write the result."""
         files = [ColumnFile(self.joined(task)) for task in range(self.joins)]
+        of_piece = ColumnFile(self.pieces[piece])
         columns: dict[tuple[str, str], list[NDArray[Any]]] = {}
-        for label, pieces in self._open_in(piece):
-            at = piece - pieces.start
+        for label, (first, last) in _open_in(files[0], of_piece, piece):
+            at = piece - first
             number, access = (
                 np.concatenate([file.read(label, name, at, at + 1) for file in files])
                 for name in ("piece", "access")
             )
-            range_of = self._files[piece].read(label, "last_range")
-            above, access, count = _locality.rank_moves(range_of, number, access, len(pieces))
+            range_of = of_piece.read(label, "last_range")
+            above, access, count = _locality.rank_moves(range_of, number, access, last - first)
             cuts = np.cumsum(count[:-1])[:-1]
             columns[label, "above"] = np.split(above, cuts)
             columns[label, "access"] = np.split(access, cuts)
             columns[label, "count"] = [count]
-        self._write(self.ranked(piece), columns)
+        _write(self.ranked(piece), files[0].header, columns)
 
     def resolve(self, piece: int) -> CurvePiece:
         """Return the curves of a piece whose first accesses all have distances."""
         before = [ColumnFile(self.ranked(at)) for at in range(piece)]
         whole = CurvePiece.read(self.pieces[piece], with_last=False)
+        if not before:
+            return whole
+        of_piece = ColumnFile(self.pieces[piece])
         curves: dict[str, Partial] = dict(whole.curves)
-        for label, pieces in self._open_in(piece):
-            range_of = self._files[piece].read(label, "first_range")
-            earlier = before[pieces.start :]
-            access, above = _moved_by(piece - pieces.start, label, earlier)
+        for label, (first, _) in _open_in(before[0], of_piece, piece):
+            range_of = of_piece.read(label, "first_range")
+            access, above = _moved_by(piece - first, label, before[first:])
             curve = curves[label]
             assert isinstance(curve, _locality.PartialCurve)
             curves[label] = _locality.resolve_piece(curve, range_of, access, above)
         return replace(whole, curves=curves)
 
-    @cached_property
-    def _files(self) -> list[ColumnFile]:
-        return [ColumnFile(path) for path in self.pieces]
 
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        """The numbers of VMs among those of all pieces."""
-        names = dict.fromkeys(vm for file in self._files for vm in file.header["vms"])
-        return {vm: number for number, vm in enumerate(names)}
+def _numbers_of_vms(files: Sequence[ColumnFile]) -> dict[str, int]:
+    """Return the numbers of VMs among those of all pieces."""
+    names = dict.fromkeys(vm for file in files for vm in file.header["vms"])
+    return {vm: number for number, vm in enumerate(names)}
 
-    @cached_property
-    def _open(self) -> dict[str, range]:
-        """The pieces from the first to the last one whose curve of a label has blocks."""
-        found: dict[str, range] = {}
-        for at, file in enumerate(self._files):
-            for label in file.header["curves"]:
-                if any(file.lengths(label, name) for name in ("first", "last")):
-                    found[label] = range(found.get(label, range(at, at)).start, at + 1)
-        return found
 
-    def _open_in(self, piece: int) -> list[tuple[str, range]]:
-        """Return the labels of a piece whose curves depend on those of other pieces."""
-        labels = self._files[piece].header["curves"]
-        return [(label, of) for label, of in self._open.items() if piece in of and label in labels]
+def _open_pieces(files: Sequence[ColumnFile]) -> dict[str, tuple[int, int]]:
+    """Return, by label, the pieces from the first to after the last one that has blocks."""
+    found: dict[str, tuple[int, int]] = {}
+    for at, file in enumerate(files):
+        for label in file.header["curves"]:
+            if any(file.length(label, name) for name in _GROUPED):
+                found[label] = found.get(label, (at, at))[0], at + 1
+    return found
 
-    def _keys(self, at: int, label: str, name: str, begin: int, end: int) -> NDArray[np.uint64]:
-        """Return keys of a piece with the numbers that VMs have among those of all pieces."""
-        file = self._files[at]
-        if not file.lengths(label, name):
-            return np.empty(0, np.uint64)
-        keys = file.read(label, name, begin, end)
-        if file.header["facts"]["by"] == "vm" and label != ALL:
-            return keys
-        vms = file.header["vms"]
-        if len(vms) == 1 and len(self._number_of) > 1:
-            check_narrow(keys)
-        return renumbered_keys(keys, [self._number_of[vm] for vm in vms])
 
-    def _write(self, path: Path, columns: Columns) -> None:
-        contents: dict[str, Any] = {}
-        for file in self._files:
-            contents |= file.header["contents"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_columns(path, {"contents": contents}, columns)
+def _open_in(
+    file: ColumnFile, of_piece: ColumnFile, piece: int
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the labels of a piece whose curves depend on those of other pieces."""
+    for label, (first, last) in file.header["open"].items():
+        if first <= piece < last and label in of_piece.header["curves"]:
+            yield label, (first, last)
+
+
+def _keys(
+    file: ColumnFile, label: str, name: str, begin: int, end: int, numbers: Mapping[str, int]
+) -> NDArray[np.uint64]:
+    """Return keys in ranges of hashes, with the numbers that VMs have among those of all pieces."""
+    if not file.length(label, name):
+        return np.empty(0, np.uint64)
+    keys: NDArray[np.uint64] = file.read(label, name, begin, end)
+    if file.header["facts"]["by"] == "vm" and label != ALL:
+        return keys
+    vms = file.header["vms"]
+    if len(vms) == 1 and len(numbers) > 1:
+        check_narrow(keys)
+    return renumbered_keys(keys, [numbers[vm] for vm in vms])
+
+
+def _write(path: Path, header: Mapping[str, Any], columns: Columns) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_columns(path, header, columns)
 
 
 def _moved_by(
@@ -164,7 +172,7 @@ def _moved_by(
     accesses, aboves = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
     later = 0
     for file in reversed(before):
-        if not file.lengths(label, "count"):
+        if not file.length(label, "count"):
             continue
         accesses.append(file.read(label, "access", piece, piece + 1))
         aboves.append(file.read(label, "above", piece, piece + 1) + np.int64(later))
@@ -179,12 +187,10 @@ def can_merge_by_ranges(files: Sequence[ColumnFile]) -> bool:
 
 
 def _has_events(file: ColumnFile) -> bool:
-    return any(
-        sum(file.lengths(label, name)) for label in file.header["curves"] for name in _EVENTS
-    )
+    return any(file.length(label, name) for label in file.header["curves"] for name in _EVENTS)
 
 
 def joins_for(files: Sequence[ColumnFile]) -> int:
     """Return a number of joins, each of which needs about 1 GB."""
-    blocks = sum(sum(file.lengths(ALL, "last")) for file in files)
+    blocks = sum(file.length(ALL, "last") for file in files)
     return min(1 + blocks // _MOST_OF_A_JOIN, MOST_JOINS)
