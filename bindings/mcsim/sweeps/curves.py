@@ -7,6 +7,7 @@ again. All pieces are merged by ranges of hashes, or neighbours in a tree (`curv
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -226,7 +227,9 @@ def _pieces_to_merge(files: Sequence[ColumnFile]) -> Iterator[Callable[[int], Cu
     if not can_merge_by_ranges(files):
         yield lambda at: CurvePiece.read(files[at].path)
         return
-    with TemporaryDirectory(prefix=".merge", dir=files[0].path.parent) as name:
+    beside = files[0].path.parent
+    folder = beside if os.access(beside, os.W_OK) else None
+    with TemporaryDirectory(prefix=".merge", dir=folder) as name:
         merge = RangeMerge(tuple(file.path for file in files), Path(name), joins_for(files))
         for task in range(merge.joins):
             merge.join(task)

@@ -102,6 +102,11 @@ void count_equal_requests(PartialCurve& piece) {
   piece.request_bytes = 0;
 }
 
+// Whether two pieces count requests in the same way.
+bool count_alike(const PartialCurve& left, const PartialCurve& right) {
+  return left.mode == right.mode && left.request_bytes == right.request_bytes;
+}
+
 // Makes both pieces count requests in the same way. A piece without accesses fits any other.
 void unify(PartialCurve& left, PartialCurve& right) {
   if (left.accesses() == 0) {
@@ -111,7 +116,7 @@ void unify(PartialCurve& left, PartialCurve& right) {
     right.mode = left.mode;
     right.request_bytes = left.request_bytes;
   }
-  if (left.mode == right.mode && left.request_bytes == right.request_bytes) return;
+  if (count_alike(left, right)) return;
   for (PartialCurve* piece : {&left, &right}) {
     if (left.mode == Requests::kNone || right.mode == Requests::kNone) {
       piece->requests = {};
@@ -296,11 +301,16 @@ absl::StatusOr<PartialCurve> resolved(PartialCurve piece, const MovedBlocks& mov
   return piece;
 }
 
-absl::StatusOr<PartialCurve> merged(PartialCurve left, PartialCurve right) {
-  if (left.ends || right.starts) {
+absl::StatusOr<PartialCurve> merged(PartialCurve left, const PartialCurve& given) {
+  if (left.ends || given.starts) {
     return invalid_argument("partial curves: nothing follows a last piece or precedes a first one");
   }
-  unify(left, right);
+  PartialCurve unified;
+  if (!count_alike(left, given)) {
+    unified = given;
+    unify(left, unified);
+  }
+  const PartialCurve& right = count_alike(left, given) ? given : unified;
   PartialCurve result;
   result.mode = left.mode;
   result.request_bytes = left.request_bytes;
@@ -396,8 +406,8 @@ absl::StatusOr<PartialCurve> analyse(const NumberedPiece& piece) {
                  [&]() -> absl::StatusOr<PartialCurve> { return analysed(piece); });
 }
 
-absl::StatusOr<PartialCurve> merge(PartialCurve left, PartialCurve right) {
-  return guarded("partial curve", [&] { return merged(std::move(left), std::move(right)); });
+absl::StatusOr<PartialCurve> merge(PartialCurve left, const PartialCurve& right) {
+  return guarded("partial curve", [&] { return merged(std::move(left), right); });
 }
 
 absl::StatusOr<PartialCurve> resolve(PartialCurve piece, const MovedBlocks& moved) {

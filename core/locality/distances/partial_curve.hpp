@@ -83,7 +83,7 @@ absl::StatusOr<PartialCurve> analyse(const NumberedPiece& piece);
 
 // Returns the curve of `left` followed by `right`. Fails if a block occurs twice where each occurs
 // once, which only damaged data has.
-absl::StatusOr<PartialCurve> merge(PartialCurve left, PartialCurve right);
+absl::StatusOr<PartialCurve> merge(PartialCurve left, const PartialCurve& right);
 
 // The blocks in the stacks of earlier pieces that the first accesses of a piece move, from the
 // bottom up (hash_ranges.hpp).
