@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mcsim.base.package import get_cmake_dir as get_cmake_dir
     from mcsim.base.package import get_include as get_include
     from mcsim.config import ExperimentSpec as ExperimentSpec
+    from mcsim.contests.contest import arena as arena
+    from mcsim.contests.ranking import Ranking as Ranking
     from mcsim.experiment.allocator import Allocator as Allocator
     from mcsim.experiment.allocator import Decision as Decision
     from mcsim.experiment.allocator import Observation as Observation
@@ -107,6 +109,8 @@ _HOME = {
         "base.package": ("get_cmake_dir", "get_include"),
         "tables.result_table": ("ResultTable",),
         "config": ("ExperimentSpec",),
+        "contests.contest": ("arena",),
+        "contests.ranking": ("Ranking",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
         "experiment.catalogue": (
             *("describe", "device_names", "experiment_names", "format_names", "system_names"),

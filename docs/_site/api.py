@@ -26,6 +26,8 @@ GROUPS = {
         "simulate",
         "simulate_lines",
         "compare",
+        "arena",
+        "Ranking",
         "miniature",
         "misses",
         "memory_needed",

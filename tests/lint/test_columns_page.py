@@ -43,6 +43,8 @@ TITLES = {
     "cache-device": "`mcsim.cache_device`: a row a class of requests",
     "search": "`mcsim.search`: a row a hierarchy",
     "prefixes": "`prefix_curve(…).table(…)`, and `kv --csv`: a row a capacity",
+    "arena": "`mcsim.arena`: a row a candidate",
+    "arena-by-trace": "`arena(…).by_trace`: a row a full replay",
     "advice": "`mcsim.advise`: a row a candidate",
     "runs": "`mcsim results ls --csv`: a row a run",
     "sweeps": "`mcsim results ls`: a row a sweep",

@@ -369,6 +369,7 @@ SET_UP = [
 
 _BASES: dict[str, Sequence[str]] = {
     "advise": ("two.csv", "--size", "10%", "--policies", "arc", "-q"),
+    "arena": ("two.csv", "--policies", "arc", "--sizes", "10%", "--threads", "1", "-q"),
     "cache ls": ("--cache-dir", "kept"),
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),

@@ -63,6 +63,7 @@ def write_stand_ins(folder: Path) -> None:
     try:
         os.chdir(folder)
         exec(example("docs/tutorials/cdn-cache.md", "python", 'open("cdn.csv"'), {})
+        exec(example("docs/tutorials/cache-library.md", "python", 'open("app.csv"'), {})
         exec(example("docs/tutorials/kv-cache.md", "python", 'open("chat.jsonl"'), {})
     finally:
         os.chdir(here)

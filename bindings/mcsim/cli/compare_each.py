@@ -47,16 +47,17 @@ class Choice:
         with mistakes_in("--policies"):
             return with_baseline(with_classes(self.policies, self.code), against[0])
 
-    def texts(self, block_bytes: int) -> list[str]:
-        """Return the sizes, validated."""
-        from mcsim.base.errors import mistakes_in
-        from mcsim.base.sizes import sizes_in, steps_in
 
-        with mistakes_in("--sizes"):
-            texts = sizes_in(self.sizes)
-            for text in texts:
-                steps_in(text, block_bytes)
-        return texts
+def texts_of_sizes(sizes: str, block_bytes: int) -> list[str]:
+    """Return the sizes of `--sizes`, validated."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.base.sizes import sizes_in, steps_in
+
+    with mistakes_in("--sizes"):
+        texts = sizes_in(sizes)
+        for text in texts:
+            steps_in(text, block_bytes)
+    return texts
 
 
 def compare_each(
@@ -67,7 +68,7 @@ def compare_each(
     from mcsim.policies.simulation import memory_given
 
     policies, baseline = choice.listed()
-    texts, limit = choice.texts(source.block_bytes), memory_given(choice.memory)
+    texts, limit = texts_of_sizes(choice.sizes, source.block_bytes), memory_given(choice.memory)
     reporter = reporter_asked()
     with reporter.live(), reporter.stage("traces", len(source.files), "traces") as stage:
         named = named_sources(source, reporter)

@@ -42,6 +42,7 @@ INTERNAL = 70  # exit code
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
     "advise": ("mcsim.cli.advise", "Advise on policy, size, write mode and division of a cache."),
+    "arena": ("mcsim.cli.arena", "Rank eviction policies, each in a process with limits."),
     "cache": ("mcsim.cli.cache", "List, verify and remove cached traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "distances": ("mcsim.cli.distances", "Count accesses by reuse distance."),
@@ -68,6 +69,7 @@ _SECTIONS = {
         "watch",
         "distances",
         "compare",
+        "arena",
         "size",
         "kv",
         "tune",

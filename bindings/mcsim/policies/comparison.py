@@ -114,7 +114,7 @@ def compare(
     if each:
         if isinstance(against, ResultTable):
             raise ConfigError("against: a real cache is of one trace, not of each")
-        named = _named(given, ops, block_bytes)
+        named = named_traces(given, ops, block_bytes)
         chosen = with_baseline(policies, "lru" if against is None else against)
         return caches_of_each(named, *chosen, sizes, unit=by, progress=progress, **options)
     blocks = given[0] if len(given) == 1 and isinstance(given[0], Blocks) else None
@@ -214,7 +214,7 @@ def sizes_of_each(
     """Return the accesses and distinct blocks of each trace, and its capacities by size."""
     tables = []
     for name, blocks in Readable(named, progress, note):
-        blocks, steps = _steps(name, blocks, sizes)
+        blocks, steps = steps_of(name, blocks, sizes)
         capacities = [
             parse_capacity(size, whole_of(blocks), blocks.capacity_unit) for _, size in steps
         ]
@@ -269,7 +269,7 @@ def _concatenated(tables: Sequence[ResultTable]) -> ResultTable:
     return ResultTable({name: np.concatenate([table[name] for table in tables]) for name in names})
 
 
-def _steps(
+def steps_of(
     name: str, blocks: Blocks, sizes: str | Sequence[int | str]
 ) -> tuple[Blocks, list[tuple[str, int | str]]]:
     """Return what caches of these sizes count, and their names and sizes, each name once."""
@@ -290,7 +290,7 @@ def _of_trace(
     **options: Any,
 ) -> ResultTable:
     """Return a row for each size and policy, of caches that one trace has to itself."""
-    blocks, steps = _steps(name, blocks, sizes)
+    blocks, steps = steps_of(name, blocks, sizes)
     rows = simulate(blocks, policies, [size for _, size in steps], **options)
     count = len(rows) // len(steps)
     # Rows of a table over traces are by size, then by policy.
@@ -308,7 +308,7 @@ def _identity(blocks: Blocks) -> object:
     return tuple(vms), blocks.ops_kept, len(blocks)
 
 
-def _named(given: Sequence[AnyTrace], ops: Ops, block_bytes: int | str) -> list[Named]:
+def named_traces(given: Sequence[AnyTrace], ops: Ops, block_bytes: int | str) -> list[Named]:
     """Return a name and a function that reads the references, of each trace."""
 
     def reader(one: AnyTrace) -> Callable[[], Blocks]:

@@ -36,6 +36,7 @@ _NUMBER, _FRACTION = "{0,0.[00]}", "{0.[000000]}"
 # Markers by matplotlib's names: Bokeh's name, its rotation, and the character of the legend.
 _MARKERS = {
     "o": ("circle", 0.0, "●"),
+    ".": ("circle", 0.0, "•"),
     "s": ("square", 0.0, "■"),
     "^": ("triangle", 0.0, "▲"),
     "v": ("inverted_triangle", 0.0, "▼"),

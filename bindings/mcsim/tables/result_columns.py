@@ -28,6 +28,7 @@ _CPU = Column("seconds", "time", "s", "processor time", "less")
 _NO_BAND = Column("no_band", "no band", "text", "why there is no confidence band; empty: there is")
 _CORRECTION = Column("correction", "correction", "text", "none, adj, or exact at rate 1")
 _RATE = Column("rate", "rate %", "share", "sampled share of the blocks")
+_SCORE = Column("score", "score %", "relative", "share of the distance from LRU to OPT", "more")
 _SIZE = Column("size", "size", "text", "size as it was given")
 
 _POLICIES = (
@@ -89,6 +90,30 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         _SIZE,
         *_POLICIES,
         Column("reduction", "reduction %", "relative", "miss ratio reduction", "more"),
+    ],
+    "arena": [
+        Column("rank", "rank", "count", "by the mean score of full replays; 0: none"),
+        Column("candidate", "candidate", "text", "name of the candidate"),
+        Column("policy", "policy", "text", "its policy with parameters", shown=False),
+        _SCORE,
+        Column("low", "from %", "relative", "lower end of the 95 % interval of the score"),
+        Column("high", "to %", "relative", "upper end of the 95 % interval of the score"),
+        Column("worst", "worst %", "relative", "least score of a trace and size", "more"),
+        Column("worst_at", "worst at", "text", "trace and size with this score"),
+        Column("best", "best %", "relative", "highest score of a trace and size", "more"),
+        Column("best_at", "best at", "text", "trace and size with this score"),
+        Column("miniature", "miniature %", "relative", "mean score of miniatures", "more"),
+        Column("seconds", "time", "s", "processor time", "less", shown=False),
+        Column("failure", "failure", "text", "why it has no rank; empty: it did not fail"),
+    ],
+    "arena-by-trace": [
+        Column("candidate", "candidate", "text", "name of the candidate"),
+        Column("trace", "trace", "text", "name of the trace"),
+        _SIZE,
+        _HIT_RATIO,
+        Column("lru", "LRU %", "share", "hit ratio of LRU", "more"),
+        Column("optimum", "optimum %", "share", "hit ratio of the optimum with refusal", "more"),
+        _SCORE,
     ],
     "distances": [
         Column("from", "from", "count", "first reuse distance of the class; -1: first accesses"),

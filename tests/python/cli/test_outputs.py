@@ -34,6 +34,7 @@ IN_FOLDERS = {("search", "--output"), ("results page", "--output")}
 # Commands by option that writes files into a folder, OUT.
 FOLDERS: dict[tuple[str, str], list[str]] = {
     ("advise", "--output"): ["advise", TRACE, "--size", "8", "--output", "OUT"],
+    ("arena", "--output"): ["arena", TRACE, "--sizes", "8", "--policies", "arc", "--output", "OUT"],
     ("compare", "--output"): ["compare", TRACE, "--sizes", "8", "--output", "OUT"],
     ("distances", "--output"): ["distances", TRACE, "--output", "OUT"],
     ("kv", "--output"): ["kv", "kv.jsonl", "--output", "OUT"],

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from small import small_experiment
+from library_hits import HITS, TRACES, WITHIN, points, simulated, table
+from small import ROOT, small_experiment
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -85,3 +86,19 @@ def test_the_seed_counts_where_their_policies_draw() -> None:
 
     assert draws("guava")
     assert not draws("golang-lru-2q")
+
+
+@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("library", HITS)
+def test_policies_hit_as_libraries_did(library: str, trace: str) -> None:
+    place = TRACES.index(trace)
+    hits, counted = simulated(library, trace), HITS[library][place]
+    if library not in WITHIN:
+        assert tuple(hits) == counted
+        return
+    assert points(hits, counted, trace) <= WITHIN[library][place]
+
+
+def test_the_guide_has_the_differences() -> None:
+    guide = (ROOT / "docs" / "how-to" / "libraries.md").read_text(encoding="utf-8")
+    assert table() in guide

@@ -247,3 +247,17 @@ def test_the_headers_are_installed() -> None:
     assert done.stdout == f"{mc.get_include()}\n", done.stderr
     done = command_line("build-flags", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n{mc.get_cmake_dir()}\n"
+
+
+def test_an_arena_loads_a_library_in_its_processes(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(library.parent)
+    keys = np.random.default_rng(5).zipf(1.3, 5000) % 700
+    trace = mc.Trace.from_arrays(np.arange(len(keys)), 4096 * keys, 4096)
+    sampled = {"name": "mine", "policy": "sampled-lru(sample=64)", "library": library.name}
+    ranking = mc.arena(trace, [sampled, "lru", "fifo"], ["10%"], allow_code=True, threads=1)
+    assert ranking.failure.tolist() == [""] * 3
+    scores = dict(zip(ranking.candidate.tolist(), ranking.score.tolist(), strict=True))
+    assert scores["fifo"] < scores["mine"]
+    assert "sampled-lru" not in mc.policy_names()  # of this process

@@ -1,0 +1,1 @@
+"""A contest of eviction policies: candidates in limited processes, miniatures, full replays."""
