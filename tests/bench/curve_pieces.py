@@ -174,7 +174,7 @@ class Step:
 
 
 def critical_paths(serial: float, steps: Sequence[Step]) -> list[list[str]]:
-    """Return rows of workers: seconds of pieces and merges, and how much faster than one process.
+    """Return rows of workers: seconds of pieces and merges, and the speed relative to one process.
 
     Merges by ranges have all 64 pieces; a tree has a piece for each worker.
     """

@@ -133,7 +133,7 @@ def parts_of(curve: Partial) -> dict[str, list[NDArray[Any]]]:
 def from_parts(
     columns: dict[str, NDArray[Any]], numbers: dict[str, Any], facts: Mapping[str, Any]
 ) -> Partial:
-    """Return the curve of columns of `parts_of`, whose parts are put together."""
+    """Return the curve of the columns of `parts_of`, with the parts of each put together."""
     if facts["estimator"] == "exact":
         for name in _GROUPED:
             keys = np.empty(0, np.uint64)

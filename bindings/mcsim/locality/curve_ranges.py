@@ -1,7 +1,7 @@
 """Merges of all pieces of a curve by ranges of the hashes of their blocks.
 
-A merge of neighbours in a tree has all blocks of both. Three steps have fewer, and tasks that do
-not depend on one another (`hash_ranges.hpp`):
+A merge of neighbours in a tree has all blocks of both. These three steps have fewer, and each has
+independent tasks (`hash_ranges.hpp`).
 
 1. *join*, by ranges of hashes: the access that moves each block of the LRU stack of a piece.
 2. *rank*, by piece: the blocks of its stack above each moved one.
@@ -104,7 +104,7 @@ class RangeMerge:
         _write(self.ranked(piece), files[0].header, columns)
 
     def resolve(self, piece: int) -> CurvePiece:
-        """Return the curves of a piece whose first accesses all have distances."""
+        """Return the curves of a piece, with the distances of all its first accesses."""
         before = [ColumnFile(self.ranked(at)) for at in range(piece)]
         whole = CurvePiece.read(self.pieces[piece], with_last=False)
         if not before:
@@ -139,7 +139,7 @@ def _open_pieces(files: Sequence[ColumnFile]) -> dict[str, tuple[int, int]]:
 def _open_in(
     file: ColumnFile, of_piece: ColumnFile, piece: int
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the labels of a piece whose curves depend on those of other pieces."""
+    """Yield the labels of a piece with curves that depend on other pieces."""
     for label, (first, last) in file.header["open"].items():
         if first <= piece < last and label in of_piece.header["curves"]:
             yield label, (first, last)

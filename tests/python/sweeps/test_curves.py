@@ -264,7 +264,7 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
 
 
 def test_merges_by_ranges_continue(tmp_path: Path) -> None:
-    """Tasks whose results are there do not run again; nor do those that only they need."""
+    """Tasks with results do not run again, and no task runs for these alone."""
     rng = np.random.default_rng(9)
     files = [made_trace(tmp_path, f"t{k}", rng, 90 * k) for k in range(2)]
     plan = plan_of(files, 4, tmp_path / "pieces")
