@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
     from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
-    from mcsim.locality.prefix_parts import prefix_partition as prefix_partition
+    from mcsim.locality.prefix_divisions import prefix_partition as prefix_partition
     from mcsim.locality.prefix_parts import prefix_tiers as prefix_tiers
     from mcsim.locality.prefix_sharing import prefix_sharing as prefix_sharing
     from mcsim.locality.prefixes import PrefixCurve as PrefixCurve
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from mcsim.optimizers.optimizer import optimize as optimize
     from mcsim.policies.comparison import compare as compare
     from mcsim.policies.miniatures import miniature as miniature
+    from mcsim.policies.prefix_replays import prefix_replay as prefix_replay
     from mcsim.policies.python_policies import Policy as Policy
     from mcsim.policies.python_policies import PriorityPolicy as PriorityPolicy
     from mcsim.policies.simulation import memory_needed as memory_needed
@@ -129,13 +130,15 @@ _HOME = {
         "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
-        "locality.prefix_parts": ("prefix_partition", "prefix_tiers"),
+        "locality.prefix_divisions": ("prefix_partition",),
+        "locality.prefix_parts": ("prefix_tiers",),
         "locality.prefix_sharing": ("prefix_sharing",),
         "locality.prefixes": ("PrefixCurve", "prefix_curve", "prefix_curves"),
         "locality.whatif": ("WhatIf", "what_if"),
         "optimizers": ("Solution", "optimize"),
         "policies.comparison": ("compare",),
         "policies.miniatures": ("miniature",),
+        "policies.prefix_replays": ("prefix_replay",),
         "policies.python_policies": ("Policy", "PriorityPolicy"),
         "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),
         "policies.specs": ("library_versions", "load_policies", "policy_names", "wrapper_names"),

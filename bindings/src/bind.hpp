@@ -6,6 +6,7 @@
 namespace mcsim::python {
 
 void bind_accesses(pybind11::module_& m);
+void bind_chains(pybind11::module_& m);
 void bind_errors(pybind11::module_& m);
 void bind_estimators(pybind11::module_& m);
 void bind_hash_ranges(pybind11::module_& m);

@@ -189,6 +189,24 @@ std::span<const std::uint32_t> weights_from(
   return span_of(*given);
 }
 
+std::span<const Nanoseconds> times_from(const std::optional<ConstantColumn<Nanoseconds>>& given) {
+  if (!given) return {};
+  return span_of(*given);
+}
+
+// Return whether a cache of each policy reads the time of accesses.
+bool read_times(const std::vector<Config>& given) {
+  for (const CacheConfig& config : configs_of(given, 1, std::make_shared<PythonFailure>())) {
+    if (config.make || !eviction_registry().find(config.policy).ok()) continue;
+    const PolicySetup smallest{.capacity = 1, .blocks = 1};
+    if (value_or_raise(eviction_registry().make(config.policy, config.params, smallest))
+            ->needs_times()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<ConstantColumn<std::uint8_t>>& ops, std::uint64_t seed,
@@ -196,7 +214,8 @@ py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t uniq
                          std::uint32_t line_blocks, std::size_t warm_up,
                          const std::optional<Discards>& discards,
                          const std::optional<GivenRequests>& requests,
-                         const std::optional<ConstantColumn<std::uint32_t>>& weights) {
+                         const std::optional<ConstantColumn<std::uint32_t>>& weights,
+                         const std::optional<ConstantColumn<Nanoseconds>>& times) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -209,6 +228,7 @@ py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t uniq
                                 .line_blocks = line_blocks,
                                 .warm_up = warm_up,
                                 .discards = discarded,
+                                .times = times_from(times),
                                 .weights = weights_from(weights),
                                 .requests = requests_from(requests)};
   absl::StatusOr<std::vector<SimulatedCache>> caches =
@@ -244,7 +264,8 @@ py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t 
                              const std::optional<ConstantColumn<std::uint8_t>>& ops,
                              std::uint64_t seed, int threads, std::size_t memory,
                              py::object progress, const std::optional<Discards>& discards,
-                             const std::optional<ConstantColumn<std::uint32_t>>& weights) {
+                             const std::optional<ConstantColumn<std::uint32_t>>& weights,
+                             const std::optional<ConstantColumn<Nanoseconds>>& times) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -257,6 +278,7 @@ py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t 
                                               .tick = make_tick(std::move(progress), failure),
                                               .memory = memory,
                                               .discards = discarded,
+                                              .times = times_from(times),
                                               .weights = weights_from(weights)}};
   absl::StatusOr<std::vector<Miniature>> simulated =
       without_gil([&] { return miniatures(all, operations, unique, wanted, options); });
@@ -297,7 +319,9 @@ void bind_policies(py::module_& parent) {
         py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none(),
         py::arg("line_blocks") = SimulateOptions{}.line_blocks,
         py::arg("warm_up") = SimulateOptions{}.warm_up, py::arg("discards") = py::none(),
-        py::arg("requests") = py::none(), py::arg("weights") = py::none());
+        py::arg("requests") = py::none(), py::arg("weights") = py::none(),
+        py::arg("times") = py::none());
+  m.def("read_times", &read_times, py::arg("configs"));
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass,
@@ -309,7 +333,8 @@ void bind_policies(py::module_& parent) {
         py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
         py::arg("threads") = SimulateOptions{}.threads,
         py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none(),
-        py::arg("discards") = py::none(), py::arg("weights") = py::none());
+        py::arg("discards") = py::none(), py::arg("weights") = py::none(),
+        py::arg("times") = py::none());
 }
 
 }  // namespace mcsim::python

@@ -19,5 +19,6 @@ PYBIND11_MODULE(_core, m) {
   bind_systems(m);
   bind_run(m);
   bind_policies(m);
+  bind_chains(m);
   bind_synthetic(m);
 }

@@ -20,7 +20,7 @@ GROUPS = {
     ],
     "KV caches": [
         *("read_chains", "ChainTrace", "prefix_curve", "prefix_curves", "PrefixCurve"),
-        *("prefix_tiers", "prefix_partition", "prefix_sharing"),
+        *("prefix_replay", "prefix_tiers", "prefix_partition", "prefix_sharing"),
     ],
     "Caches and policies": [
         "simulate",

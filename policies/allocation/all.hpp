@@ -21,6 +21,7 @@
 #include "policies/allocation/mixed_caching.hpp"
 #include "policies/allocation/multicache/multicache.hpp"
 #include "policies/allocation/multicache/multicache_joint.hpp"
+#include "policies/allocation/open_cas.hpp"
 #include "policies/allocation/registry.hpp"
 #include "policies/allocation/remoca.hpp"
 #include "policies/allocation/ri_shares.hpp"
@@ -40,6 +41,6 @@ using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
              ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
-             Steady, DmCache, DmWritecache, Bcache, Hindsight, Clairvoyant>;
+             Steady, DmCache, DmWritecache, Bcache, OpenCasSystem, Hindsight, Clairvoyant>;
 
 }  // namespace mcsim

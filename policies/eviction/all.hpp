@@ -18,16 +18,22 @@
 #include "policies/eviction/lecar.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
+#include "policies/eviction/lhd.hpp"
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru.hpp"
+#include "policies/eviction/lru2q.hpp"
 #include "policies/eviction/lru_k.hpp"
+#include "policies/eviction/midpoint.hpp"
 #include "policies/eviction/mq.hpp"
 #include "policies/eviction/mru.hpp"
 #include "policies/eviction/opt.hpp"
 #include "policies/eviction/perfect_lfu.hpp"
+#include "policies/eviction/qd_lp_fifo.hpp"
 #include "policies/eviction/random.hpp"
 #include "policies/eviction/s3_fifo.hpp"
+#include "policies/eviction/s4_fifo.hpp"
 #include "policies/eviction/s4lru.hpp"
+#include "policies/eviction/sampled.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/tinylfu.hpp"
@@ -43,7 +49,8 @@ using PublishedPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru,
                                    S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus, Larc>;
 
 // Eviction policies of programs and libraries in use.
-using DeployedPolicies = TypeList<GClock, Clock2QPlus, Generations, TwoPoolLru, TinyLfu, ClockPair>;
+using DeployedPolicies = TypeList<GClock, Clock2QPlus, Generations, TwoPoolLru, TinyLfu, ClockPair,
+                                  S4Fifo, QdLpFifo, SampledLru, SampledLfu, Lru2Q, Midpoint, Lhd>;
 
 template <class... Ps, class... Qs>
 TypeList<Ps..., Qs...> joined(TypeList<Ps...>, TypeList<Qs...>);

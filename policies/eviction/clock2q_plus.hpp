@@ -10,7 +10,7 @@ namespace mcsim {
 // the main queue.
 //
 // O(1) per access, amortised; 14 bytes per block held or remembered.
-class Clock2QPlus : public SmallAndMain<true> {
+class Clock2QPlus : public SmallAndMain<CountedHits::kAfterWindow> {
  public:
   struct Params {
     double small = 0.1;

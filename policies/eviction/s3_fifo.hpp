@@ -23,16 +23,23 @@ struct Choices<S3Variant> {
                                     std::pair{"libcachesim", S3Variant::kLibCacheSim}};
 };
 
-// A small FIFO before a main FIFO, and ghosts: the queues of S3-FIFO and of Clock2Q+. With a
-// window, hits in the small FIFO count only after as many insertions there.
-template <bool kHasWindow>
+// Which hits in the small queue count.
+enum class CountedHits : std::uint8_t {
+  kAll,
+  kAfterWindow,  // those after as many insertions there as the window has: Clock2Q+
+  kAfterShare,   // those after a share of its present length: S4-FIFO
+};
+
+// A small FIFO before a main FIFO, and ghosts: the queues of S3-FIFO, Clock2Q+ and S4-FIFO.
+template <CountedHits kCounted>
 class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
  public:
   struct Rules {
     double small;      // share of the capacity of the small queue
     Count promote_at;  // hits there that count, which move a block to the main queue
     S3Variant variant;
-    double window;  // its length, as a share of the small queue
+    double window;        // share of the small queue's capacity, or of its length for kAfterShare
+    double ghosts = 0.9;  // share of the capacity, unless the variant is that of the paper
   };
 
   SmallAndMain(const Rules& rules, const PolicySetup& setup)
@@ -51,7 +58,7 @@ class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
     }
     if (const auto queue = blocks_.list_of(slot); queue != kGhost) {
       if constexpr (kHasWindow) {
-        if (queue == kSmall && insertions_ - entered_[slot] < window_) return true;
+        if (queue == kSmall && insertions_ - entered_[slot] < window()) return true;
       }
       const std::uint8_t most = queue == kMain ? most_passes() : kMostUses;
       uses_[slot] = std::min<std::uint8_t>(most, uses_[slot] + 1);
@@ -94,8 +101,10 @@ class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
   enum Queue { kSmall, kMain, kGhost };
   static constexpr std::uint8_t kMostUses = 3;
   // How often the main queue reinserts a block: Clock2Q+ has a CLOCK there.
-  static constexpr std::uint8_t most_passes() { return kHasWindow ? 1 : kMostUses; }
-  static constexpr double kLibCacheSimGhosts = 0.9;
+  static constexpr std::uint8_t most_passes() {
+    return kCounted == CountedHits::kAfterWindow ? 1 : kMostUses;
+  }
+  static constexpr bool kHasWindow = kCounted != CountedHits::kAll;
 
   bool is_paper() const { return rules_.variant == S3Variant::kPaper; }
 
@@ -103,8 +112,15 @@ class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
     capacity_ = capacity;
     small_ = share_of(rules_.small, capacity);
     main_ = std::max<Count>(0, capacity - small_);
-    ghosts_ = is_paper() ? main_ : floor_share(kLibCacheSimGhosts, capacity);
+    ghosts_ = is_paper() ? main_ : floor_share(rules_.ghosts, capacity);
     window_ = static_cast<std::uint32_t>(ceil_share(rules_.window, small_));
+  }
+  // The number of insertions into the small queue after which hits on a block there count.
+  std::uint32_t window() const {
+    if constexpr (kCounted == CountedHits::kAfterWindow) return window_;
+    // The insertion of the block itself counts.
+    const Count share = floor_share(rules_.window, blocks_.size(kSmall));
+    return static_cast<std::uint32_t>(std::max<Count>(0, share - 1));
   }
   void reserve(std::size_t slots) {
     blocks_.reserve(slots);
@@ -183,7 +199,7 @@ class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
 // enters the main FIFO. The main FIFO reinserts a block once for each access, up to three times.
 //
 // O(1) per access, amortised; 10 bytes per block held or remembered.
-class S3Fifo : public SmallAndMain<false> {
+class S3Fifo : public SmallAndMain<CountedHits::kAll> {
  public:
   struct Params {
     double small = 0.1;

@@ -19,7 +19,7 @@ import numpy as np
 
 from mcsim._core import engine, locality
 
-GOALS = {"dm-cache": 10.0, "dm-writecache": 5.0, "bcache": 5.0}
+GOALS = {"dm-cache": 10.0, "dm-writecache": 5.0, "bcache": 5.0, "open-cas": 5.0}
 """Million accesses per second."""
 BLOCKS = 1 << 20
 BLOCK = 4096
@@ -29,6 +29,9 @@ RUNS = (
     ("dm-writecache", {}),
     ("bcache", {"bucket_kib": 64}),
     ("bcache", {"bucket_kib": 64, "writes": "back"}),
+    ("open-cas", {}),
+    ("open-cas", {"writes": "back"}),
+    ("open-cas", {"line_kib": 64}),
 )
 
 

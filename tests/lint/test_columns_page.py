@@ -43,6 +43,7 @@ TITLES = {
     "cache-device": "`mcsim.cache_device`: a row a class of requests",
     "search": "`mcsim.search`: a row a hierarchy",
     "prefixes": "`prefix_curve(…).table(…)`, and `kv --csv`: a row a capacity",
+    "prefix-policies": "`mcsim.prefix_replay`, and `kv --policies --csv`: a row a cache",
     "arena": "`mcsim.arena`: a row a candidate",
     "arena-by-trace": "`arena(…).by_trace`: a row a full replay",
     "advice": "`mcsim.advise`: a row a candidate",

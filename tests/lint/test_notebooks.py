@@ -16,6 +16,7 @@ def test_there_are_notebooks() -> None:
     assert names == [
         "cloudphysics.ipynb",
         "eci.ipynb",
+        "kv.ipynb",
         "multicache.ipynb",
         "sweep.ipynb",
         "thesis.ipynb",

@@ -102,6 +102,7 @@ PUBLIC = [
     "prefix_curve",
     "prefix_curves",
     "prefix_partition",
+    "prefix_replay",
     "prefix_sharing",
     "prefix_tiers",
     "read_chains",

@@ -92,6 +92,10 @@ TWINS = {
         "naive_bcache.py", "NaiveBcache", "test_bcache.py",
         "test_drawn_requests_hit_as_in_the_twin",
     ),
+    "open-cas": (
+        "naive_opencas.py", "NaiveOpenCas", "test_open_cas.py",
+        "test_drawn_requests_hit_as_in_the_twin",
+    ),
     "steady": ("naive_curves.py", "SteadyTwin", "test_curve_systems.py", "test_steady"),
     "hindsight": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_hindsight"),
     "clairvoyant": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_clairvoyant"),

@@ -128,4 +128,144 @@ class Clock2QPlus : public OfLists {
   Arrivals came_;  // blocks that entered the small queue, and when
 };
 
+// QDLP.c of libCacheSim: cache_get_base() evicts until there is space; then the CLOCK, which has a
+// capacity of its own, may evict once more.
+class QdLpFifo : public OfLists {
+ public:
+  QdLpFifo(Count capacity, double small, double ghosts, Count promote_at)
+      : OfLists(capacity, {&fifo_, &main_}),
+        share_(small),
+        remembers_(ghosts),
+        promote_at_(promote_at) {}
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) {
+      hits_[block] = std::min<Count>(3, hits_[block] + 1);
+      return true;
+    }
+    const bool known = has(ghosts_, block);
+    ghosts_.remove(block);
+    while (held() >= capacity_) evict();
+    if (known && most_main() > 0) {
+      into_main(block);
+    } else {
+      fifo_.push_front(block);
+      hits_[block] = 0;
+    }
+    return false;
+  }
+  void on_resize() override {
+    while (size(main_) > most_main()) evict_main();
+    while (held() > capacity_) evict();
+    while (size(ghosts_) > part_of(remembers_, capacity_)) ghosts_.pop_back();
+  }
+
+ private:
+  Count most_main() const {
+    return std::max<Count>(0, capacity_ - std::max<Count>(1, part_of(share_, capacity_)));
+  }
+  void into_main(std::uint64_t block) {
+    if (size(main_) >= most_main()) evict_main();
+    main_.push_front(block);
+    hits_[block] = 0;
+  }
+  void evict() {
+    if (fifo_.empty()) return evict_main();
+    const std::uint64_t oldest = fifo_.back();
+    fifo_.pop_back();
+    if (hits_[oldest] >= promote_at_ && most_main() > 0) return into_main(oldest);
+    victims.push_back(oldest);
+    ghosts_.push_front(oldest);
+    if (size(ghosts_) > part_of(remembers_, capacity_)) ghosts_.pop_back();
+  }
+  void evict_main() {
+    while (hits_[main_.back()] > 0) {
+      --hits_[main_.back()];
+      shift(main_, main_);
+    }
+    out(main_);
+  }
+
+  double share_, remembers_;
+  Count promote_at_;
+  List fifo_, main_, ghosts_;  // newest first
+  std::map<std::uint64_t, Count> hits_;
+};
+
+// S4FIFO.c of libCacheSim with auto-tune=0. The age of a block is the number of insertions into the
+// small FIFO from its own on.
+class S4Fifo : public OfLists {
+ public:
+  S4Fifo(Count capacity, const ParamMap& params)
+      : OfLists(capacity, {&small_, &main_}),
+        share_(param(params, "small", 0.1)),
+        remembers_(param(params, "ghosts", 0.9)),
+        skip_(param(params, "skip", 0.0)),
+        to_main_(param(params, "promote_at", std::int64_t{2})),
+        ghost_to_main_(param(params, "ghost_threshold", std::int64_t{0})) {}
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (has(small_, block)) {
+      if (inserted_ - came_[block] >= part_of(skip_, size(small_))) ++freq_[block];
+      return true;
+    }
+    if (has(main_, block)) {
+      ++freq_[block];
+      return true;
+    }
+    const bool is_known = ghost_to_main_ <= 0 && has(ghosts_, block);
+    if (is_known) ghosts_.remove(block);
+    while (held() >= capacity_) evict();
+    if (is_known || (!has_evicted_ && size(small_) >= most_small())) {
+      main_.push_front(block);
+    } else {
+      small_.push_front(block);
+      came_[block] = inserted_++;
+    }
+    freq_[block] = 0;
+    return false;
+  }
+  void on_resize() override {
+    while (held() > capacity_) evict();
+    while (size(ghosts_) > part_of(remembers_, capacity_)) ghosts_.pop_back();
+  }
+
+ private:
+  Count most_small() const { return std::max<Count>(1, part_of(share_, capacity_)); }
+  // libCacheSim compares the main FIFO with its capacity; the cache is full then.
+  void evict() {
+    has_evicted_ = true;
+    size(small_) < most_small() && !main_.empty() ? evict_main() : evict_small();
+  }
+  void evict_small() {
+    while (!small_.empty()) {
+      const std::uint64_t oldest = small_.back();
+      small_.pop_back();
+      if (freq_[oldest] < to_main_) {
+        victims.push_back(oldest);
+        if (!has(ghosts_, oldest)) ghosts_.push_front(oldest);
+        if (size(ghosts_) > part_of(remembers_, capacity_)) ghosts_.pop_back();
+        return;
+      }
+      main_.push_front(oldest);
+      freq_[oldest] = 0;
+    }
+  }
+  void evict_main() {
+    for (; freq_[main_.back()] > 0; shift(main_, main_)) {
+      freq_[main_.back()] = std::min<Count>(3, freq_[main_.back()]) - 1;
+    }
+    out(main_);
+  }
+
+  double share_, remembers_, skip_;
+  Count to_main_, ghost_to_main_;
+  bool has_evicted_ = false;
+  Count inserted_ = 0;
+  List small_, main_, ghosts_;  // newest first
+  std::map<std::uint64_t, Count> freq_, came_;
+};
+
 }  // namespace mcsim::naive

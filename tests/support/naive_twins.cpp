@@ -3,9 +3,11 @@
 #include "tests/support/naive_policies.hpp"
 #include "tests/support/naive_policies_adaptive.hpp"
 #include "tests/support/naive_policies_clocks.hpp"
+#include "tests/support/naive_policies_density.hpp"
 #include "tests/support/naive_policies_frequency.hpp"
 #include "tests/support/naive_policies_irr.hpp"
 #include "tests/support/naive_policies_libraries.hpp"
+#include "tests/support/naive_policies_servers.hpp"
 
 namespace mcsim::naive {
 
@@ -37,6 +39,15 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<Clock2QPlus>(capacity, given("small", 0.1), given("window", 0.5),
                                          given("promote_at", std::int64_t{1}));
   }
+  if (name == "s4-fifo") return std::make_unique<S4Fifo>(capacity, params);
+  if (name == "qd-lp-fifo") {
+    return std::make_unique<QdLpFifo>(capacity, given("small", 0.1), given("ghosts", 0.9),
+                                      given("promote_at", std::int64_t{1}));
+  }
+  if (name == "sampled-lru") return std::make_unique<SampledLru>(capacity, params);
+  if (name == "sampled-lfu") return std::make_unique<SampledLfu>(capacity, params);
+  if (name == "lru2q") return std::make_unique<Lru2Q>(capacity, params);
+  if (name == "midpoint") return std::make_unique<Midpoint>(capacity, params);
   if (name == "gclock") {
     return std::make_unique<GClock>(capacity, given("first", std::int64_t{1}),
                                     given("most", std::int64_t{5}));
@@ -81,6 +92,7 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<Mq>(capacity, given("queues", std::int64_t{8}), given("lifetime", 10.0),
                                 given("ghosts", 4.0));
   }
+  if (name == "lhd") return std::make_unique<Lhd>(capacity, params);
   if (name == "hyperbolic") {
     return std::make_unique<Hyperbolic>(capacity, given("sample", std::int64_t{64}),
                                         given("leeway", 1.0));

@@ -39,7 +39,9 @@ def simulate(
     discards: _Discards | None = None,
     requests: _Requests | None = None,
     weights: NDArray[np.uint32] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
+def read_times(configs: Sequence[_Config]) -> bool: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
     unique: int,
@@ -64,4 +66,29 @@ def miniatures(
     progress: Callable[[int], object] | None = None,
     discards: _Discards | None = None,
     weights: NDArray[np.uint32] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
+
+_Chains = tuple[NDArray[np.int64], NDArray[np.uint32], int]
+
+leaf_rules: tuple[str, ...]
+
+def prefix_hits(
+    chains: _Chains,
+    policy: str,
+    params: Mapping[str, _ParamValue],
+    capacity: int,
+    seed: int,
+    head_first: bool,
+) -> NDArray[np.uint32]: ...
+def trie_prefix_hits(
+    chains: _Chains,
+    rule: str,
+    capacity: int,
+    finishes: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None,
+) -> NDArray[np.uint32]: ...
+def divided_prefix_hits(
+    chains: _Chains,
+    divisions: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64], int],
+) -> NDArray[np.uint32]: ...
+def tiers_of_copies(chains: _Chains, tiers: Sequence[int]) -> NDArray[np.uint8]: ...

@@ -79,6 +79,38 @@ Not modelled
   no free bucket goes to the origin. Bypass of congested caches (as with
   congested_read_threshold_us 0), readahead_cache_policy, moving garbage collection, and the faster
   write-back of fragmented caches. Writes of the journal and the B-tree to flash.""",
+    "open-cas": """\
+Rules, and the files of OCF's folder src that they are from
+  ocf_lru.c           32 lists; 256 lines in a row belong to one, the next 256 to the next. Each
+                      has free, clean and dirty lines. The newer half is hot: a hit there moves
+                      nothing, others move to the front.
+  ocf_lru.c           A miss takes free lines, if there are enough for the request, or else the
+                      oldest clean ones: 255 of one list, then of the next. The first list advances
+                      by one with each such request. The line behind a victim goes along if it is
+                      clean and cold.
+  ocf_lru.c           Without enough clean lines, the request passes by the cache, and the 32 oldest
+                      dirty lines are cleaned.
+  engine              A read that misses in part cleans its dirty lines, and reads all blocks from
+                      the core device. A write inserts its blocks (through, back, only) or removes
+                      them unless all hit (around).
+  ocf_seq_detect.c    64 streams of the queue, and 128 of each core device after 8 requests. They
+                      are in trees in which a promoted stream hides others, for a while.
+  ocf_seq_cutoff.c    A stream passes by the cache from cutoff_kib on, if 512 lines or less are free
+                      beyond those of the request. Writes remove their blocks. Reads of dirty
+                      blocks hit.
+  promotion/nhit      From nhit_trigger % occupied lines on, all lines of a request must have been
+                      requested nhit_threshold times, or one must be cached. The last lines are
+                      remembered, twice as many as the cache has.
+  cleaning/alru.c     Every 20 s, after 10 s without requests, dirty lines that were not written for
+                      120 s are cleaned, 100 at once. Read hits in modes back and only are not
+                      activity. With dirty_ratio, cleaning starts at once.
+  metadata            35 MiB and about 1 % of the device. Less than 40 MiB is refused.
+Against OCF
+  Outcome, occupied lines and dirty lines after each request equal those of the library of OCF
+  b8b4b704 in 26 replays, in user space with a clock that is set.
+Not modelled
+  Several queues and requests in flight. IO classes and pinned lines. Cleaning by ACP. Read-ahead,
+  off by default. use_submit_io_fast. Requests of parts of a block. Flushes, errors, detaching.""",
 }
 """By name; `mcsim list` groups these systems as deployed, `mcsim describe` prints the rules."""
 
@@ -90,11 +122,14 @@ IN_USE: Mapping[str, str] = {
     "bcache": "system bcache: reads within 1 % of the hits of Linux 6.1",
     "dm-writecache": "system dm-writecache: with one request in flight, all counts as Linux 6.1",
     "zfs": "policy arc; not its metadata targets, the 62 ms rule and L2ARC",
-    "open-cas": "policy lru with admission sequential(only_full=true); not its 32 lists",
+    "open-cas": "system open-cas: with one request in flight, each request as OCF serves it",
     "vsan": "policy clock2q-plus, equal to that of libCacheSim; vSAN itself was not compared",
     "page-cache": "policy lru; its rules are not compared",
-    "redis": "policy lru on objects with sizes; its rules are not compared",
+    "redis": "policy sampled-lru or sampled-lfu, its sampling; hits in a band of Redis 7.0",
     "caffeine": "policy w-tinylfu as library caffeine has it; not its hashes and its lost reads",
+    "cachelib": "policy lru2q; not its slabs, and writes move blocks",
+    "innodb": "policy midpoint; not its free list and read-ahead",
+    "bluestore": "policy 2q(kin=0.5,kout=0.5), the data cache of Ceph; its rules are not compared",
     "postgresql": "policy gclock; not its ring of buffers for scans of large tables",
     "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
 }

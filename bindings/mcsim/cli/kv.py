@@ -17,6 +17,7 @@ from mcsim.tables.column import column, percent
 from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
     from mcsim.locality.prefix_depths import FullHit
     from mcsim.locality.prefixes import Order, PrefixCurve
+    from mcsim.policies.prefix_replays import Pin
     from mcsim.traces.chain_lines import IdRule
     from mcsim.traces.chains import ChainTrace
 
@@ -82,14 +84,46 @@ if TYPE_CHECKING:
     show_default=True,
     help="What hits if all tokens of a request are cached.",
 )
+@click.option(
+    "--policies",
+    metavar="NAME[(PARAM=VALUE,...)],...",
+    help="A row for each policy: leaf-lru, leaf-lfu, leaf-fifo, sieve, ..., and bound.",
+)
+@click.option(
+    "--pin",
+    type=click.Choice(["none", "arrival-to-finish"]),
+    default="none",
+    hidden=True,
+    help="With --policies: when the blocks of a request cannot be evicted.",
+)
 @click.option("--per-tenant", is_flag=True, help="A row for each tenant of the shared cache.")
+@click.option(
+    "--rate",
+    metavar="SHARE",
+    hidden=True,
+    help="Sample this share of the blocks; without error bands. Only for the curve.",
+)
 @click.option("--interval", metavar="LENGTH", help="A row for each interval, such as 1h.")
 @click.option(
     "--sharing", is_flag=True, help="The tokens by the requests that have read them before."
 )
 @click.option("--partition", metavar="SIZE", help="Divide a cache of this size among tenants.")
 @click.option(
+    "--optimizer",
+    metavar="NAME",
+    default="exact",
+    hidden=True,
+    help="With --partition: how to divide, such as equal or greedy.",
+)
+@click.option(
     "--tiers", metavar="NAME=SIZE,...", help="A row for each tier: gpu=80GiB,host=1TiB,flash=8TiB."
+)
+@click.option(
+    "--tier-rule",
+    type=click.Choice(["exclusive", "inclusive", "copy-on-eviction"]),
+    default="exclusive",
+    hidden=True,
+    help="Which tiers have a block.",
 )
 @click.option(
     "--bandwidth",
@@ -111,6 +145,8 @@ def kv(
     file: str,
     target: str | None,
     sizes: str | None,
+    policies: str | None,
+    pin: Pin,
     per_tenant: bool,
     sharing: bool,
     partition: str | None,
@@ -127,34 +163,36 @@ def kv(
     With --target-token-hits, the first line is the smallest cache that reaches the ratio. Exit code
     2 means that no cache is large enough; the message has the best possible value.
 
+    With --policies, the table has token hits of replays: policies with leaf- in their name evict
+    blocks without cached successors, others any block. No cache exceeds bound.
+
     With -o DIR, the command writes a picture, the table (.csv) and all steps of the curve (.arrow).
 
     \b
     mcsim kv chat.jsonl --target-token-hits 30%
     mcsim kv chat.jsonl --bytes-per-token 128KiB --sizes 100GiB,1TiB
     mcsim kv chat.jsonl --bytes-per-token 128KiB --tiers gpu=80GiB,host=1TiB
+    mcsim kv chat.jsonl --policies leaf-lru,leaf-lfu,s3-fifo,bound --sizes 1%,10%
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.cli.kv_tables import check_modes, partition_of, tiers_of
+    from mcsim.cli.kv_tables import check_modes, parts_of
 
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
-    tiers = {name: given.pop(name) for name in ("tiers", "bandwidth", "prefill")}
-    check_modes(per_tenant, given["interval"], sharing, partition, ratio, **tiers)
+    tiers = {name: given.pop(name) for name in ("tiers", "tier_rule", "bandwidth", "prefill")}
+    modes = {"--policies": policies, "--per-tenant": per_tenant, "--interval": given["interval"]}
+    modes |= {"--sharing": sharing, "--partition": partition, "--tiers": tiers["tiers"]}
+    check_modes({**modes, "--target-token-hits": target}, given, pin, tiers)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     reporter = reporter_asked()
     with reporter.live():
-        report = _read_and_counted(file, reporter, per_tenant=per_tenant, **given)
-        report.sizes, report.ratio = sizes, ratio
-        if tiers["tiers"] is not None:
-            report.parts = tiers_of(report.curve, **tiers)
-        if sharing:
-            from mcsim.locality.prefix_sharing import prefix_sharing
-
-            report.parts = prefix_sharing(report.trace)
+        reading = {name: value for name, value in given.items() if name != "optimizer"}
         if partition is not None:
-            rules = {"order": given["touches"], "full_hit": given["full_hit"]}
-            report.parts = partition_of(report.trace, report.curve, partition, rules)
+            reading["interval"] = None  # of the divisions
+        report = _read_and_counted(file, reporter, per_tenant=per_tenant, **reading)
+        report.sizes, report.ratio = sizes, ratio
+        options = {**given, **tiers, "pin": pin, "sizes": sizes}
+        report.parts = parts_of(report.trace, report.curve, modes, options)
     report.show(form, output)
     if ratio is not None and report.answer_blocks is None:
         raise ConfigError(
@@ -178,13 +216,14 @@ def _read_and_counted(
     warm_up: str,
     touches: Order,
     full_hit: FullHit,
+    rate: str | None,
 ) -> _Prefixes:
     from mcsim.cli.kv_tables import token_bytes_given
     from mcsim.locality.prefixes import prefix_curve, prefix_curves
     from mcsim.traces.chains import read_chains
 
     token_bytes = token_bytes_given(bytes_per_token, model)
-    file = _found(name, trace_dirs)
+    file = file_of_chains([name], trace_dirs)
     with reporter.stage("read", total=1, unit="files"):
         trace = read_chains(file, ids=ids, block_tokens=block_tokens, fields=_fields(fields))
     for note in trace.notes:
@@ -196,7 +235,7 @@ def _read_and_counted(
         "block_bytes": None if token_bytes is None else token_bytes * trace.block_tokens,
     }
     with reporter.stage("count", total=len(trace), unit="requests"):
-        curve = prefix_curve(trace, **rules)
+        curve = prefix_curve(trace, rate=rate or 1, **rules)
         has_parts = per_tenant or interval is not None
         tenants = prefix_curves(trace, interval=interval, **rules) if has_parts else {}
     source = Source((str(file),), "4KiB", "reads", None, 1, 1, {}, seconds=reporter.seconds)
@@ -204,14 +243,14 @@ def _read_and_counted(
     return _Prefixes(source, trace, curve, tenants=tenants, by=by)
 
 
-def _found(name: str, folders: list[Path]) -> Path:
-    """Return the file that TRACE names."""
+def file_of_chains(names: Sequence[str], folders: list[Path]) -> Path:
+    """Return the one file that TRACE names."""
     from mcsim.base.errors import ConfigError
     from mcsim.traces.find import files_of
 
-    files = files_of([name], folders)
-    if len(files) > 1 or not files[0].is_file():
-        raise ConfigError(f"{name}: expected one regular file")
+    files = files_of(list(names), folders)
+    if len(files) != 1 or not files[0].is_file():
+        raise ConfigError(f"{names[0]}: expected one regular file of chains")
     return files[0]
 
 
@@ -282,6 +321,10 @@ class _Prefixes(Report):
             text = f"{blocks:,} blocks" + (f" ({format_size(blocks * size)})" if size else "")
             lines.append(f"{100 * self.ratio:.4g} % of the tokens: {text}")
         table = self._by_tenant() if self.tenants else self.parts or self.rows
+        if table.kind == "prefix-policies":
+            from mcsim.cli.kv_tables import by_policy
+
+            table = by_policy(table)
         return [*lines, self.heading(), table]
 
     def _by_tenant(self) -> ResultTable:
@@ -332,6 +375,10 @@ class _Prefixes(Report):
     def sheet(self, *, log: bool) -> Sheet:
         from mcsim.figures.locality import curves
 
+        if self.parts is not None and self.parts.kind == "prefix-policies":
+            from mcsim.figures.tables import prefix_policies
+
+            return prefix_policies(self.parts, log=log, block_bytes=self.curve.block_bytes)
         if self.tenants:
             named = [(name, curve.of("tokens")) for name, curve in self.tenants.items()]
             return curves([*named, ("all", self.curve.of("tokens"))], log=log, together="all")

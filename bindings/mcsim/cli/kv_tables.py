@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcsim.cli.terminal import Form
     from mcsim.locality.prefixes import PrefixCurve
     from mcsim.tables.result_table import ResultTable
     from mcsim.traces.chains import ChainTrace
@@ -15,7 +19,7 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.specs import parse_spec
     from mcsim.base.units import parse_bytes, parse_count
-    from mcsim.locality.prefixes import kv_bytes_per_token
+    from mcsim.locality.prefix_tables import kv_bytes_per_token
 
     if size is not None and model is not None:
         raise ConfigError("--bytes-per-token and --model: one at a time")
@@ -42,32 +46,30 @@ def _checked(token_bytes: int) -> int:
 
 
 def check_modes(
-    per_tenant: bool,
-    interval: str | None,
-    sharing: bool,
-    partition: str | None,
-    ratio: float | None,
-    tiers: str | None,
-    bandwidth: str | None,
-    prefill: float | None,
+    modes: dict[str, object], curve: dict[str, Any], pin: str, tiers: dict[str, object]
 ) -> None:
     """Raise ConfigError for options that do not go together."""
     from mcsim.base.errors import ConfigError
 
-    modes = {
-        "--per-tenant": per_tenant,
-        "--interval": interval is not None,
-        "--sharing": sharing,
-        "--partition": partition is not None,
-        "--tiers": tiers is not None,
-        "--target-token-hits": ratio is not None,
-    }
-    given = [name for name, value in modes.items() if value]
-    if len(given) > 1 and given[1:] != ["--target-token-hits"]:
+    given = [name for name, value in modes.items() if value not in (None, False)]
+    is_curve = given[:1] != ["--policies"]
+    if given == ["--interval", "--partition"]:
+        given = given[1:]
+    if len(given) > 1 and not (is_curve and given[1:] == ["--target-token-hits"]):
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    for name, value in {"--bandwidth": bandwidth, "--prefill": prefill}.items():
-        if value is not None and tiers is None:
-            raise ConfigError(f"{name}: of which tiers? --tiers has them")
+    if pin != "none" and modes["--policies"] is None:
+        raise ConfigError("--pin: of which policies? --policies has them")
+    if curve["rate"] and given and given[0] not in ("--tiers", "--target-token-hits"):
+        raise ConfigError(f"{given[0]} and --rate: one at a time")
+    if modes["--partition"] is not None and curve["warm_up"] != "0":
+        raise ConfigError("--partition and --warm-up: not together")
+    if curve["optimizer"] != "exact" and modes["--partition"] is None:
+        raise ConfigError("--optimizer: of what? --partition divides a cache")
+    for name in ("tier_rule", "bandwidth", "prefill"):
+        if tiers[name] not in (None, "exclusive") and tiers["tiers"] is None:
+            raise ConfigError(f"--{name.replace('_', '-')}: of which tiers? --tiers has them")
+    if tiers["tier_rule"] == "copy-on-eviction" and (curve["rate"] or curve["touches"][0] == "h"):
+        raise ConfigError("--tier-rule copy-on-eviction: not with --rate, or --order head-first")
 
 
 def _pairs(option: str, text: str) -> dict[str, str]:
@@ -82,10 +84,24 @@ def _pairs(option: str, text: str) -> dict[str, str]:
     return found
 
 
-def tiers_of(
-    curve: PrefixCurve, tiers: str, bandwidth: str | None, prefill: float | None
-) -> ResultTable:
-    """Return the table of `--tiers`."""
+def parts_of(
+    trace: ChainTrace, curve: PrefixCurve, modes: dict[str, Any], options: dict[str, Any]
+) -> ResultTable | None:
+    """Return the table of a mode in place of the curve's, if one was given."""
+    from mcsim.locality.prefix_sharing import prefix_sharing
+
+    if modes["--sharing"]:
+        return prefix_sharing(trace)
+    if modes["--tiers"] is not None:
+        return _tiers(trace, curve, options)
+    if modes["--partition"] is not None:
+        return _partition(trace, curve, modes["--partition"], options)
+    if modes["--policies"] is not None:
+        return _replays(trace, curve, modes["--policies"], options)
+    return None
+
+
+def _tiers(trace: ChainTrace, curve: PrefixCurve, options: dict[str, Any]) -> ResultTable:
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacity
     from mcsim.base.units import parse_bytes
@@ -94,24 +110,96 @@ def tiers_of(
     with mistakes_in("--tiers"):
         sizes = {
             name: parse_capacity(value, curve.distinct, curve.block_bytes)
-            for name, value in _pairs("--tiers", tiers).items()
+            for name, value in _pairs("--tiers", options["tiers"]).items()
         }
+    bandwidth = options["bandwidth"]
     with mistakes_in("--bandwidth"):
         rates = {
             name: float(parse_bytes(value))
             for name, value in (_pairs("--bandwidth", bandwidth) if bandwidth else {}).items()
         }
-    return prefix_tiers(curve, sizes, bandwidth=rates, prefill=prefill)
+    return prefix_tiers(
+        curve,
+        sizes,
+        rule=options["tier_rule"],
+        trace=trace,
+        bandwidth=rates,
+        prefill=options["prefill"],
+        full_hit=options["full_hit"],
+        warm_up=options["warm_up"],
+    )
 
 
-def partition_of(
-    trace: ChainTrace, curve: PrefixCurve, size: str, rules: dict[str, Any]
+def _partition(
+    trace: ChainTrace, curve: PrefixCurve, size: str, options: dict[str, Any]
 ) -> ResultTable:
-    """Return the table of `--partition`."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacity
-    from mcsim.locality.prefix_parts import prefix_partition
+    from mcsim.locality.prefix_divisions import prefix_partition
 
     with mistakes_in("--partition"):
         capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
-        return prefix_partition(trace, capacity, **rules)
+    return prefix_partition(
+        trace,
+        capacity,
+        optimizer=options["optimizer"],
+        interval=options["interval"],
+        order=options["touches"],
+        full_hit=options["full_hit"],
+    )
+
+
+def _replays(
+    trace: ChainTrace, curve: PrefixCurve, policies: str, options: dict[str, Any]
+) -> ResultTable:
+    from mcsim.cli.options import sizes_given
+    from mcsim.policies.prefix_replays import prefix_replay
+
+    sizes = options["sizes"] or "1%,3%,10%"
+    return prefix_replay(
+        trace,
+        policies,
+        sizes_given(sizes, max(1, trace.distinct), curve.block_bytes),
+        block_bytes=curve.block_bytes,
+        order=options["touches"],
+        full_hit=options["full_hit"],
+        warm_up=options["warm_up"],
+        pin=options["pin"],
+    )
+
+
+def by_policy(rows: ResultTable) -> ResultTable:
+    """Return token hits in percent: a row for each policy, and a column for each size."""
+    from mcsim.base.units import format_size
+    from mcsim.tables.column import column, percent
+    from mcsim.tables.result_table import ResultTable
+
+    policies = list(dict.fromkeys(rows.policy))
+    first = rows[rows.policy == policies[0]]
+    heads = [f"{capacity:,}" for capacity in first.capacity]
+    if "bytes" in rows.column_names:
+        heads = [format_size(int(size)) for size in first.bytes]
+    columns = [column("policy", "text")]
+    columns += [column(head, name=f"size {at}") for at, head in enumerate(heads)]
+    cells = [
+        [policy, *map(percent, rows[rows.policy == policy].token_hit_ratio)] for policy in policies
+    ]
+    notes = ["token hits in %, by size of the cache"]
+    return ResultTable.of_rows(columns, cells, notes=notes)
+
+
+def size_of_chains(
+    files: tuple[str, ...], target: str, trace_dirs: Sequence[Path], form: Form
+) -> None:
+    """Print the size of a KV cache, for `mcsim size --target-token-hits`."""
+    import click
+
+    from mcsim.base.errors import ConfigError
+    from mcsim.cli.kv import kv
+    from mcsim.cli.options import check_only
+
+    check_only("--target-token-hits", ("files", "target_token_hits", "trace_dirs", "quiet", "form"))
+    if len(files) != 1:
+        raise ConfigError(f"--target-token-hits: expected one TRACE, got {len(files)}")
+    options = {"target": target, "trace_dirs": trace_dirs, "form": form}
+    click.get_current_context().invoke(kv, file=files[0], **options)

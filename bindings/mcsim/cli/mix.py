@@ -13,10 +13,12 @@ from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sharing import (
     cache_of,
     deployed_read,
+    heading_of_tenants,
     notes_on,
     shared_source,
     sharing_options,
     sharing_read,
+    tenants_read,
 )
 from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, Line
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcsim.figures.chart import Sheet
     from mcsim.locality.mix import Mix
-    from mcsim.locality.sharing import Order
+    from mcsim.locality.sharing import Order, Sharing
 
 
 @click.command(cls=Sectioned)
@@ -49,12 +51,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Parts are multiples of one Nth of the cache.",
 )
+@click.option(
+    "--prefixes", is_flag=True, help="Of chains, as for mcsim kv: tokens of tenants, not of VMs."
+)
 @sharing_options
 @picture_options
 def mix(
     files: tuple[str, ...],
     sizes: str,
     units: int,
+    prefixes: bool,
     block_size: str,
     ops: Any,
     vms: str | None,
@@ -76,24 +82,36 @@ def mix(
     With --deployed, the shared cache and those of the VMs are deployed caches, replayed at 25 sizes
     and at --sizes. The best parts are then among these sizes.
 
+    With --prefixes, TRACE is a file of requests to a KV cache, whose tenants share it.
+
     \b
     mcsim mix web_*.csv.gz
     mcsim mix web_*.csv.gz --sizes 1MiB,4MiB,16MiB --ops all
     mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 'log(5%, 80%, 5)'
     """  # noqa: D301
     from mcsim.base.sizes import sizes_in
-    from mcsim.cli.options import sizes_given
+    from mcsim.cli.options import check_only, sizes_given
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading, sizes)
     sizes_given(sizes, 1, 1)  # sizes are validated before the work begins
-    if deployed is None:
+    if prefixes:
+        check_only("--prefixes", _OF_PREFIXES)
+        sharing: Sharing = tenants_read(source)
+    elif deployed is None:
         sharing = sharing_read(source, order)
     else:
         of_deployed = deployed_read(source, order, deployed)
         sharing = of_deployed.with_sizes(of_deployed.sizes("--sizes", sizes_in(sizes)))
     found = mix_of(sharing, sizes_in(sizes), units=units)
     _Answer(source, found).show(form, output)
+
+
+_OF_PREFIXES = (
+    *("files", "sizes", "units", "prefixes", "trace_dirs", "quiet", "form", "folder"),
+    *("formats", "style", "linear"),
+)
+"""Options that chains of tenants have."""
 
 
 @dataclass
@@ -106,7 +124,10 @@ class _Answer(Report):
     suffix = "-mix"
 
     def heading(self) -> str:
-        return self.source.heading(self.found.sharing, cache_of(self.found.sharing))
+        of = self.found.sharing
+        if (tenants := heading_of_tenants(of)) is not None:
+            return f"{self.source.name}: {tenants}"
+        return self.source.heading(of, cache_of(of))
 
     def lines(self) -> list[Line]:
         """Return the summary, the table by size, and the best parts."""
@@ -147,7 +168,8 @@ class _Answer(Report):
             for i, (name, curve) in enumerate(found.sharing.alone.items())
         ]
         parts = [column(size, "share", name=f"part {at}") for at, size in enumerate(sizes)]
-        columns = [column("VM", "text"), column("accesses", "count"), *parts]
+        heads = ("tenant", "tokens") if heading_of_tenants(found.sharing) else ("VM", "accesses")
+        columns = [column(heads[0], "text"), column(heads[1], "count"), *parts]
         return ResultTable.of_rows(columns, rows)
 
     def sheet(self, *, log: bool) -> Sheet:

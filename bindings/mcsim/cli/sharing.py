@@ -13,6 +13,7 @@ from mcsim.cli.stream import Source, references_options
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
+    from mcsim.locality.prefix_mix import PrefixSharing
     from mcsim.locality.sharing import Order, Sharing
     from mcsim.policies.deployed_sharing import DeployedSharing
     from mcsim.traces.trace import Trace
@@ -63,6 +64,30 @@ def deployed_read(source: Source, order: Order, deployed: str) -> DeployedSharin
     reporter = reporter_asked()
     with reporter.live(), mistakes_in("--deployed"):
         return DeployedSharing.of(source.split(source.open(reporter), reporter), spec)
+
+
+def tenants_read(source: Source) -> PrefixSharing:
+    """Read the chain trace of tenants that share a KV cache."""
+    from mcsim.cli.kv import file_of_chains
+    from mcsim.locality.prefix_mix import PrefixSharing
+    from mcsim.traces.chains import read_chains
+
+    file = file_of_chains(source.files, source.reading.get("trace_dirs", []))
+    reporter = reporter_asked()
+    with reporter.live(), reporter.stage("read", total=1, unit="files"):
+        return PrefixSharing.of(read_chains(file))
+
+
+def heading_of_tenants(sharing: Sharing) -> str | None:
+    """Describe the tenants of a KV cache in a line; None of other VMs."""
+    from mcsim.locality.prefix_mix import PrefixSharing
+
+    if not isinstance(sharing, PrefixSharing):
+        return None
+    return (
+        f"{len(sharing.vms)} tenants, {len(sharing):,} tokens in {sharing.unique:,} distinct "
+        "blocks; LRU, hits of prefixes"
+    )
 
 
 def cache_of(sharing: Sharing) -> str:

@@ -10,6 +10,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.base.units import format_capacity
 from mcsim.cli.help import Sectioned
+from mcsim.cli.kv_tables import size_of_chains
 from mcsim.cli.options import devices_options, table_option
 from mcsim.cli.stream import (
     Source,
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @click.option("--target-hit-ratio", metavar="RATIO", help="Such as 0.8 or 80%.")
+@click.option(
+    "--target-token-hits", metavar="RATIO", help="Of a KV cache, in prefixes: see mcsim kv."
+)
 @click.option("--target-latency", metavar="TIME", help="Mean latency of an access, such as 2ms.")
 @devices_options
 @click.option(
@@ -83,6 +87,8 @@ def size(
     With --deployed, the size is that of a deployed cache, by replays. It is the smallest of the
     replayed sizes that reaches a hit ratio.
 
+    With --target-token-hits, TRACE has requests to a KV cache, and the table is that of mcsim kv.
+
     Exit code 2 means that no cache is large enough; the message has the best possible value.
 
     \b
@@ -91,12 +97,13 @@ def size(
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
     mcsim size web_0.csv.gz --target-hit-ratio 5% --ops all --deployed 'dm-cache(block_kib=64)'
     mcsim size cdn.csv --target-hit-ratio 80% --in-bytes
+    mcsim size chat.jsonl --target-token-hits 80%
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
 
-    latency = _latency(tier, backend, devices, writes or "through")
-    if writes is not None and ops == "reads":
-        raise ConfigError(f"--writes {writes}: there are none with --ops reads; give --ops all")
+    if (token_hits := reading.pop("target_token_hits")) is not None:
+        return size_of_chains(files, token_hits, reading["trace_dirs"], form)
+    latency = _latency(tier, backend, devices, writes, ops)
     target = _target(target_hit_ratio, target_latency)
     spec = estimator_given(estimator)
     around = ops != "reads" and latency.writes == "around"
@@ -178,15 +185,20 @@ def _replayed(
             return blocks, replayed_curve(blocks, spec, threads=source.threads)
 
 
-def _latency(tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode) -> CacheLatency:
-    from mcsim.base.errors import mistakes_in
+def _latency(
+    tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode | None, ops: Ops
+) -> CacheLatency:
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.config.device_choice import device_given, devices_given
     from mcsim.locality.latency import CacheLatency
 
     own = devices_given("--device", devices)
     before, behind = device_given("--tier", tier, own), device_given("--backend", backend, own)
     with mistakes_in("--tier"):
-        return CacheLatency(before, behind, writes)
+        latency = CacheLatency(before, behind, writes or "through")
+    if writes is not None and ops == "reads":
+        raise ConfigError(f"--writes {writes}: there are none with --ops reads; give --ops all")
+    return latency
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,10 @@ def info(block_size: str, save_mapping: Path | None, form: Form, **reading: Any)
     distinct blocks after each tenth of the requests and of the time.
 
     If TRACE is a folder of pieces of mcsim mrc --shard, the table has the counts of all pieces.
+
+    Of requests to a KV cache, a table shows the tokens by the requests that have read them before.
     """
+    from mcsim.cli.trace_chains import chains_of, has_chains_alone, show_chains
     from mcsim.cli.trace_info import collection_of, lines_of
     from mcsim.cli.trace_pieces import has_pieces, show_counts
     from mcsim.references.pieces import bytes_of_block
@@ -118,6 +121,10 @@ def info(block_size: str, save_mapping: Path | None, form: Form, **reading: Any)
     if has_pieces(reading["file"]):
         check_only("pieces of a curve", ("file", "form", "quiet"))
         show_counts(reading["file"], form)
+        return
+    if has_chains_alone(reading["file"]):
+        check_only("chains of blocks", ("file", "form", "quiet"))
+        show_chains(reading["file"], form)
         return
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
@@ -134,6 +141,7 @@ def info(block_size: str, save_mapping: Path | None, form: Form, **reading: Any)
     print_result(
         form,
         *lines_of(opened, found),
+        *chains_of(opened, reading["file"], reading["trace_dirs"]),
         data=data,
         whole=lambda: {
             **asdict(opened.metadata),

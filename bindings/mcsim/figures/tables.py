@@ -313,6 +313,19 @@ def _policies(table: ResultTable, *, log: bool = True) -> Sheet:
     return hit_ratios(capacities, None, ratios, log=log, bound="opt")
 
 
+@_chart("prefix-policies")
+def prefix_policies(
+    table: ResultTable, *, log: bool = True, block_bytes: int | None = None
+) -> Sheet:
+    """Return the token hits of each policy over the size of a KV cache."""
+    rows = {name: table[table.policy == name] for name in dict.fromkeys(table.policy.tolist())}
+    ratios = {
+        name: of.token_hit_ratio[np.argsort(of.capacity)].tolist() for name, of in rows.items()
+    }
+    capacities = sorted(set(table.capacity.tolist()))
+    return hit_ratios(capacities, block_bytes, ratios, log=log, bound="bound")
+
+
 @_chart("tuning")
 def _tuning(table: ResultTable, *, objective: str = "latency") -> Sheet:
     if objective not in OBJECTIVES:

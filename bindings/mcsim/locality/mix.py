@@ -14,9 +14,11 @@ from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.dominant import dominant_vm, share_text
+from mcsim.locality.prefix_mix import PrefixSharing
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
 from mcsim.tables.result_table import ResultTable
+from mcsim.traces.chains import ChainTrace
 
 _UNITS = 10_000
 _MOST_CELLS = 2**24
@@ -102,7 +104,7 @@ def _of_others(sharing: Sharing, size: int, parts: NDArray[np.int64], dominant: 
 
 
 def mix(
-    references: SharingReferences,
+    references: SharingReferences | ChainTrace,
     sizes: str | Iterable[int | float | str] = "log(1%, 100%, 13)",
     *,
     order: Order = "time",
@@ -117,8 +119,9 @@ def mix(
 
     Parameters
     ----------
-    references : Trace, sequence of Trace, Blocks or mapping
-        References of the VMs; see `mcsim.locality.sharing.sharing`.
+    references : Trace, sequence of Trace, Blocks, mapping or ChainTrace
+        References of the VMs; see `mcsim.locality.sharing.sharing`. Of a chain trace: the tokens
+        of its tenants, which hit in cached prefixes.
     sizes : iterable of int or str
         Sizes of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
         ``'log(1%, 100%, 13)'``.
@@ -153,7 +156,13 @@ def mix(
     >>> found[["shared", "parts", "effective", "size_gain"]].tolist(), found.allocation.tolist()
     ([(24, 14, 4, 1.0)], [[2, 0]])
     """
-    return mix_of(sharing(references, order), sizes, units=units, optimizer=optimizer)
+    if isinstance(references, ChainTrace):
+        if order != "time":
+            raise ConfigError("order: a chain trace is in the order of time")
+        of: Sharing = PrefixSharing.of(references)
+    else:
+        of = sharing(references, order)
+    return mix_of(of, sizes, units=units, optimizer=optimizer)
 
 
 def mix_of(

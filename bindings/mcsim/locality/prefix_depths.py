@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import locality as _locality
+from mcsim.base.errors import mistakes_in
+from mcsim.base.units import parse_count, parse_share
 from mcsim.traces.chains import ChainTrace
 
 FullHit = Literal["all", "minus-one-block", "minus-one-token"]
@@ -119,3 +121,69 @@ def reductions_of(
     elif full_hit == "minus-one-token":
         tokens[has_all] += 1
     return blocks, tokens
+
+
+def hits_without_limit(trace: ChainTrace) -> NDArray[np.int64]:
+    """Return the blocks of each request that an unlimited cache hits."""
+    index = np.arange(len(trace.blocks))
+    first = np.zeros(int(trace.blocks.max(initial=0)) + 1, np.int64)
+    first[trace.blocks[::-1]] = index[::-1]
+    seen = np.concatenate([[0], np.cumsum(first[trace.blocks] < index)])
+    return np.diff(seen[trace.starts])
+
+
+def count_hits(
+    trace: ChainTrace,
+    hits: NDArray[np.integer],
+    reductions: tuple[NDArray[np.int64], NDArray[np.int64]],
+    counted: NDArray[np.bool_],
+) -> tuple[int, int, int]:
+    """Return hit blocks, hit tokens and requests of which all blocks hit.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+    hits : ndarray of int, shape (requests,)
+        Blocks of the cached prefix of each request.
+    reductions : tuple of ndarray
+        As of `reductions_of`.
+    counted : ndarray of bool, shape (requests,)
+
+    Returns
+    -------
+    tuple of int
+    """
+    blocks, tokens = reductions
+    is_full = (hits == trace.lengths) & (trace.lengths > 0) & counted
+    hit_blocks = int(hits[counted].sum(dtype=np.int64))
+    return (
+        hit_blocks - int(blocks[is_full].sum()),
+        hit_blocks * trace.block_tokens - int(tokens[is_full].sum()),
+        int(np.count_nonzero(is_full)),
+    )
+
+
+def warm_up_requests(warm_up: int | str, requests: int) -> int:
+    """Return the number of requests of a warm-up, which may be a share of all.
+
+    Parameters
+    ----------
+    warm_up : int or str
+    requests : int
+        Requests of the trace.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ConfigError
+        If it is neither a number of requests nor a share.
+    """
+    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
+        with mistakes_in("warm_up"):
+            return int(parse_share(warm_up) * requests)
+    with mistakes_in("warm_up"):
+        count = parse_count(warm_up)
+    return min(count, requests)

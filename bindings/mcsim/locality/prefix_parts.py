@@ -1,44 +1,45 @@
-"""KV caches of several tiers, and those divided among tenants, from curves of prefix hits."""
+"""KV caches of several tiers, from curves of prefix hits, or replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.locality.prefix_depths import FullHit
-from mcsim.locality.prefixes import Order, PrefixCurve, prefix_curve, prefix_curves
+from mcsim.base.suggest import check_choice
+from mcsim.locality.prefix_depths import FullHit, reductions_of, warm_up_requests
+from mcsim.locality.prefixes import PrefixCurve
 from mcsim.tables.column import Column
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.chains import ChainTrace
 
-if TYPE_CHECKING:
-    from mcsim.optimizers.optimizer import Optimizer
-    from mcsim.tables.formatted_table import RowStyle
-
-_STEPS = 512
-"""Sizes of a part other than 0."""
-
-_TOKEN_HITS = Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more")
-_TOKEN_HIT_RATIO = Column("token_hit_ratio", "token hit %", "share", "by all tokens", "more")
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks of tokens")
+
+
+TierRule = Literal["exclusive", "inclusive", "copy-on-eviction"]
+"""Which tiers have a block."""
 
 
 def prefix_tiers(
     curve: PrefixCurve,
     tiers: Mapping[str, int],
     *,
+    rule: TierRule = "exclusive",
+    trace: ChainTrace | None = None,
+    full_hit: FullHit = "all",
+    warm_up: int | str = 0,
     bandwidth: Mapping[str, float] | None = None,
     prefill: float | None = None,
 ) -> ResultTable:
-    """Tabulate the prefix hits of exclusive tiers, such as those of GPU, host and flash.
+    """Tabulate the prefix hits of tiers of LRU, such as those of GPU, host and flash.
 
-    A block that a request touches moves to the first tier. Each tier is LRU, and moves its victims
-    to the next one; the last tier drops them. The tiers together then have the stack of one LRU
-    cache, so their hits are exact.
+    A touched block is in the first tier, from which it is loaded at no cost. A block hits in the
+    first tier that has it.
 
     Parameters
     ----------
@@ -46,6 +47,13 @@ def prefix_tiers(
         Of the trace; with `block_bytes`, the table has bytes.
     tiers : mapping of str to int
         Capacities in blocks, from the first tier on.
+    rule : {'exclusive', 'inclusive', 'copy-on-eviction'}
+        ``'exclusive'``: a touched block leaves its tier, and a victim moves to the next tier.
+        ``'inclusive'``: all tiers store and touch each block. These two are exact from the curve.
+        ``'copy-on-eviction'``: a loaded block is touched in its tier and stays there, and a victim
+        is copied to the next tier, or touched there; this is replayed.
+    trace, full_hit, warm_up
+        Only for ``'copy-on-eviction'``: what the curve is of, with tails touched first.
     bandwidth : mapping of str to float, optional
         Bytes a second of loads from a tier; needs `block_bytes`. Others take no time.
     prefill : float, optional
@@ -77,16 +85,16 @@ def prefix_tiers(
         if not 0 < rate < float("inf"):
             raise ConfigError(f"{name}: expected a rate above 0, got {shortened(rate)}")
     sizes = [whole_number(f"tiers: {name}", blocks) for name, blocks in tiers.items()]
-    found = curve.table(np.cumsum([0, *sizes]))
+    hits = _tier_hits(curve, sizes, rule, trace, full_hit, warm_up)
     rows: list[list[Any]] = []
-    loads = zip(tiers, sizes, np.diff(found.token_hits), np.diff(found.hits), strict=True)
-    for name, size, tokens, blocks in loads:
+    loads = zip(tiers, sizes, *hits, strict=True)
+    for name, size, blocks, tokens in loads:
         loaded = None if curve.block_bytes is None else int(blocks) * curve.block_bytes
         seconds = loaded / rates[name] if name in rates and loaded is not None else 0.0
         saved = None if prefill is None else tokens / prefill - seconds
         ratio = tokens / max(1, curve.tokens)
         rows.append([name, size, int(tokens), ratio, loaded, seconds, saved])
-    missed = curve.tokens - int(found.token_hits[-1])
+    missed = curve.tokens - int(hits[1].sum())
     rows.append(["recomputed", None, missed, missed / max(1, curve.tokens), None, None, None])
     columns = [
         Column("tier", "tier", "text", "name of the tier"),
@@ -107,71 +115,37 @@ def prefix_tiers(
     )
 
 
-def prefix_partition(
-    trace: ChainTrace,
-    capacity: int,
-    *,
-    optimizer: str | Optimizer = "exact",
-    order: Order = "tail-first",
-    full_hit: FullHit = "all",
-) -> ResultTable:
-    """Divide a cache among tenants so that the most tokens hit, and compare with sharing it.
+def _tier_hits(
+    curve: PrefixCurve,
+    sizes: list[int],
+    rule: TierRule,
+    trace: ChainTrace | None,
+    full_hit: FullHit,
+    warm_up: int | str,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the blocks and tokens that hit in each tier."""
+    check_choice("rule", rule, get_args(TierRule))
+    if rule == "copy-on-eviction":
+        if trace is None:
+            raise ConfigError(f"rule: {rule} is replayed, and needs the trace")
+        return _replayed_tiers(trace, sizes, full_hit, warm_up)
+    ends = np.cumsum if rule == "exclusive" else np.maximum.accumulate
+    found = curve.table(ends([0, *sizes]))
+    return np.diff(found.hits), np.diff(found.token_hits)
 
-    Parameters
-    ----------
-    trace : ChainTrace
-        A trace with tenants.
-    capacity : int
-        Blocks to divide, in steps of 1/512.
-    optimizer : str or Optimizer
-        As of `optimize`.
-    order, full_hit
-        As of `prefix_curve`.
 
-    Returns
-    -------
-    ResultTable
-        A row for each tenant, and one for all: ``tenant``, ``capacity`` of the part, ``token_hits``
-        and ``token_hit_ratio`` in the part, and ``shared_token_hits`` in one shared LRU cache.
-
-    Raises
-    ------
-    ConfigError
-        If the trace has no tenants, or a parameter is wrong.
-
-    Examples
-    --------
-    >>> trace = mc.ChainTrace.from_arrays(
-    ...     [0, 1, 2, 3, 4], [7, 8, 9, 7], block_tokens=16, tenants=["a", "b", "b", "a"]
-    ... )
-    >>> parts = mc.prefix_partition(trace, 2)
-    >>> parts.token_hits.tolist(), parts.shared_token_hits.tolist()
-    ([16, 0, 16], [0, 0, 0])
-    """
-    from mcsim.optimizers.optimizer import optimize
-
-    blocks = whole_number("capacity", capacity, 1, 2**31)
-    shared = prefix_curves(trace, order=order, full_hit=full_hit)
-    alone = [
-        prefix_curve(trace.of_tenant(name), order=order, full_hit=full_hit)
-        for name in trace.tenants
-    ]
-    sizes = np.unique(np.linspace(0, blocks, _STEPS + 1).astype(np.int64))
-    values = np.array([curve.table(sizes).token_hits for curve in alone], float)
-    parts = optimize(values, blocks, optimizer=optimizer, sizes=sizes).allocation[0].tolist()
-    rows = []
-    for curve, part in zip(alone, parts, strict=True):
-        hits = int(curve.table([part]).token_hits[0])
-        in_shared = int(shared[curve.label].table([blocks]).token_hits[0])
-        rows.append([curve.label, part, hits, hits / max(1, curve.tokens), in_shared])
-    tokens = sum(curve.tokens for curve in alone)
-    hits, in_shared = sum(row[2] for row in rows), sum(row[4] for row in rows)
-    rows.append(["all", sum(parts), hits, hits / max(1, tokens), in_shared])
-    columns = [
-        Column("tenant", "tenant", "text", "name of the tenant"),
-        *(_CAPACITY, _TOKEN_HITS, _TOKEN_HIT_RATIO),
-        Column("shared_token_hits", "if shared", "count", "hit tokens of a shared cache", "more"),
-    ]
-    styles: list[RowStyle] = ["" for _ in alone]
-    styles.append("total")
-    return ResultTable.of_rows(columns, rows, styles=styles)
+def _replayed_tiers(
+    trace: ChainTrace, sizes: list[int], full_hit: FullHit, warm_up: int | str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    check_choice("full_hit", full_hit, get_args(FullHit))
+    distinct = int(trace.blocks.max(initial=0)) + 1
+    tier = _policies.tiers_of_copies((trace.starts, trace.blocks, distinct), sizes)
+    counted = np.arange(len(trace)) >= warm_up_requests(warm_up, len(trace))
+    count = len(sizes) + 1
+    blocks = np.bincount(tier[np.repeat(counted, trace.lengths)], minlength=count)
+    tokens = blocks * trace.block_tokens
+    whole = counted & (trace.lengths > 0)
+    last = tier[trace.starts[1:][whole] - 1]
+    for hits, fewer in zip((blocks, tokens), reductions_of(trace, full_hit), strict=True):
+        hits -= np.bincount(last, fewer[whole], count).astype(np.int64)
+    return blocks[:-1], tokens[:-1]

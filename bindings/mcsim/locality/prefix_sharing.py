@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.locality.prefix_depths import count_hits, hits_without_limit, reductions_of
 from mcsim.tables.column import Column
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.chains import ChainTrace, number_values
@@ -56,6 +57,30 @@ def prefix_sharing(trace: ChainTrace) -> ResultTable:
     ]
     return ResultTable.of_rows(
         columns, [[name, tokens, tokens / max(1, total)] for name, tokens in rows]
+    )
+
+
+def described_chains(trace: ChainTrace) -> str:
+    """Return requests, chains, blocks, tokens and the ceiling of token hits in a line.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+
+    Returns
+    -------
+    str
+    """
+    has_blocks = trace.lengths > 0
+    chains = len(np.unique(trace.blocks[trace.starts[1:][has_blocks] - 1]))
+    rules = reductions_of(trace, "all")
+    everything = np.ones(len(trace), bool)
+    _, tokens, _ = count_hits(trace, hits_without_limit(trace), rules, everything)
+    share = 100 * tokens / max(1, int(trace.tokens.sum()))
+    return (
+        f"{trace.label}: {len(trace):,} requests of {chains:,} chains, {len(trace.blocks):,} "
+        f"blocks of {trace.block_tokens:,} tokens, {trace.distinct:,} distinct; "
+        f"{int(trace.tokens.sum()):,} tokens, at most {share:.2f} % hit in prefixes"
     )
 
 

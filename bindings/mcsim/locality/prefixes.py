@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.arguments import whole_number
+from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
-from mcsim.base.units import format_duration, parse_count, parse_duration, parse_share
+from mcsim.base.units import format_duration, parse_duration, parse_share
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.prefix_depths import Depths, FullHit, head_first, reductions_of, tail_first
+from mcsim.locality.prefix_depths import (
+    Depths,
+    FullHit,
+    head_first,
+    reductions_of,
+    tail_first,
+    warm_up_requests,
+)
+from mcsim.locality.prefix_tables import PrefixCounts, prefix_table
 from mcsim.traces.chains import ChainTrace
 
 if TYPE_CHECKING:
@@ -23,7 +31,9 @@ if TYPE_CHECKING:
 Order = Literal["tail-first", "head-first"]
 """The order in which a request touches its blocks."""
 
-_MOST_BLOCK_BYTES = 1 << 42
+MOST_BLOCK_BYTES = 1 << 42
+"""Bytes of a block, at most."""
+
 _MOST_INTERVALS = 10_000
 
 PrefixUnit = Literal["blocks", "tokens", "requests"]
@@ -138,33 +148,15 @@ class PrefixCurve:
         ResultTable
             A row for each capacity.
         """
-        from mcsim.tables.result_table import ResultTable
-
         sizes = np.asarray(capacities, np.int64).reshape(-1)
         step = np.searchsorted(self.capacities, sizes, "right")
-        block_hits, token_hits, full_hits = (
+        blocks, tokens, full = (
             np.concatenate([[0], hits])[step]
             for hits in (self.block_hits, self.token_hits, self.full_hits)
         )
-        columns = {
-            "capacity": sizes,
-            "bytes": self._bytes(sizes) if self.block_bytes else None,
-            "hits": block_hits,
-            "hit_ratio": block_hits / max(1, self.blocks),
-            "token_hits": token_hits,
-            "token_hit_ratio": token_hits / max(1, self.tokens),
-            "full_hits": full_hits,
-            "recomputed": self.tokens - token_hits,
-        }
-        return ResultTable(
-            {name: values for name, values in columns.items() if values is not None}, "prefixes"
+        return prefix_table(
+            sizes, PrefixCounts(blocks, tokens, full, self.blocks, self.tokens), self.block_bytes
         )
-
-    def _bytes(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        largest, size = int(sizes.max(initial=0)), self.block_bytes or 0
-        if largest * size >= 2**63:
-            raise ConfigError(f"capacities: {largest:,} blocks of {size:,} bytes are too many")
-        return sizes * size
 
 
 def prefix_curve(
@@ -174,6 +166,8 @@ def prefix_curve(
     full_hit: FullHit = "all",
     warm_up: int | str = 0,
     block_bytes: int | None = None,
+    rate: float | str = 1,
+    seed: int = 1,
 ) -> PrefixCurve:
     """Count the prefix hits of LRU at all capacities, in one pass.
 
@@ -191,11 +185,15 @@ def prefix_curve(
         First requests that are replayed without being counted, or their share, such as ``'50%'``.
     block_bytes : int, optional
         Bytes of a block, for capacities in bytes.
+    rate : float or str
+        Share of the blocks to sample, such as ``'1%'``; only with ``'tail-first'``.
+    seed : int
+        Of the sample.
 
     Returns
     -------
     PrefixCurve
-        Exact at every capacity.
+        Exact at every capacity if the rate is 1; otherwise an estimate without an error band.
 
     Raises
     ------
@@ -208,8 +206,36 @@ def prefix_curve(
     >>> mc.prefix_curve(trace).table([1, 2]).token_hits.tolist()
     [16, 32]
     """
+    with mistakes_in("rate"):
+        share = parse_share(rate)
+    if share == 0 or (share < 1 and order != "tail-first"):
+        raise ConfigError(f"rate: expected a share above 0, and 1 for {order}")
+    if share < 1:
+        return _estimated(trace, full_hit, warm_up, block_bytes, float(share), seed_given(seed))
     (curve,) = _curves(trace, order, full_hit, warm_up, block_bytes, {trace.label: None})
     return curve
+
+
+def _estimated(
+    trace: ChainTrace,
+    full_hit: FullHit,
+    warm_up: int | str,
+    block_bytes: int | None,
+    rate: float,
+    seed: int,
+) -> PrefixCurve:
+    from mcsim.locality.prefix_samples import estimated_hits
+
+    _check(full_hit, block_bytes)
+    counted = np.arange(len(trace)) >= warm_up_requests(warm_up, len(trace))
+    capacities, hits = estimated_hits(trace, counted, full_hit, rate, seed)
+    return _curve_of(trace, counted, capacities, hits, block_bytes, trace.label)
+
+
+def _check(full_hit: FullHit, block_bytes: int | None) -> None:
+    check_choice("full_hit", full_hit, get_args(FullHit))
+    if block_bytes is not None:
+        whole_number("block_bytes", block_bytes, 1, MOST_BLOCK_BYTES)
 
 
 def prefix_curves(
@@ -246,7 +272,7 @@ def prefix_curves(
         If the trace has no tenants or times, or a parameter is wrong.
     """
     if interval is not None:
-        groups = _intervals(trace, interval)
+        groups = intervals_of(trace, interval)
     elif trace.tenant is None:
         raise ConfigError(f"{trace.label}: no tenants: the trace has no such field")
     else:
@@ -255,8 +281,24 @@ def prefix_curves(
     return dict(zip(groups, curves, strict=True))
 
 
-def _intervals(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
-    """Return the requests of each interval, by its begin after the first request."""
+def intervals_of(trace: ChainTrace, interval: str) -> dict[str, NDArray[np.bool_]]:
+    """Return the requests of each interval with any, by its begin after the first request.
+
+    Parameters
+    ----------
+    trace : ChainTrace
+    interval : str
+        Such as ``'1h'``.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, shape (requests,)
+
+    Raises
+    ------
+    ConfigError
+        If the trace has no times, there are too many intervals, or the length is none.
+    """
     if trace.times is None:
         raise ConfigError(f"{trace.label}: interval: the trace has no times")
     with mistakes_in("interval"):
@@ -282,9 +324,7 @@ def _curves(
 ) -> list[PrefixCurve]:
     """Count the hits of groups of requests, each a mask or, if None, all."""
     check_choice("order", order, get_args(Order))
-    check_choice("full_hit", full_hit, get_args(FullHit))
-    if block_bytes is not None:
-        whole_number("block_bytes", block_bytes, 1, _MOST_BLOCK_BYTES)
+    _check(full_hit, block_bytes)
     first = warm_up_requests(warm_up, len(trace))
     depths = tail_first(trace) if order == "tail-first" else head_first(trace)
     reductions = reductions_of(trace, full_hit)
@@ -294,68 +334,6 @@ def _curves(
         counted[:first] = False
         made.append(_counted(trace, depths, reductions, counted, block_bytes, label))
     return made
-
-
-def kv_bytes_per_token(layers: int, kv_heads: int, head_size: int, value_bytes: int = 2) -> int:
-    """Return the bytes that the keys and values of a token take.
-
-    Parameters
-    ----------
-    layers : int
-        Layers with attention over all tokens.
-    kv_heads : int
-        Heads of keys and values in a layer; fewer than those of queries with grouped queries.
-    head_size : int
-        Values of a head.
-    value_bytes : int
-        Bytes of a value: 2 for BF16, 1 for FP8.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ConfigError
-        If a number is not positive.
-
-    Examples
-    --------
-    >>> from mcsim.locality.prefixes import kv_bytes_per_token
-    >>> kv_bytes_per_token(32, 8, 128)
-    131072
-    """
-    given = {"layers": layers, "kv_heads": kv_heads, "head_size": head_size}
-    product = 2 * whole_number("value_bytes", value_bytes, 1, 64)
-    for name, value in given.items():
-        product *= whole_number(name, value, 1, 10**6)
-    return product
-
-
-def warm_up_requests(warm_up: int | str, requests: int) -> int:
-    """Return the number of requests of a warm-up, which may be a share of all.
-
-    Parameters
-    ----------
-    warm_up : int or str
-    requests : int
-        Requests of the trace.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ConfigError
-        If it is neither a number of requests nor a share.
-    """
-    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
-        with mistakes_in("warm_up"):
-            return int(parse_share(warm_up) * requests)
-    with mistakes_in("warm_up"):
-        count = parse_count(warm_up)
-    return min(count, requests)
 
 
 def _counted(
@@ -383,14 +361,22 @@ def _counted(
         ]
     )
     used = np.flatnonzero(counts.any(axis=0))
-    block_hits, token_hits, full_hits = np.cumsum(counts[:, used], axis=1)
+    return _curve_of(
+        trace, counted, used + 1, np.cumsum(counts[:, used], axis=1), block_bytes, label
+    )
+
+
+def _curve_of(
+    trace: ChainTrace,
+    counted: NDArray[np.bool_],
+    capacities: NDArray[np.int64],
+    hits: NDArray[np.int64],
+    block_bytes: int | None,
+    label: str,
+) -> PrefixCurve:
+    blocks, tokens, full = hits
     return PrefixCurve(
-        used + 1, block_hits, token_hits, full_hits,
-        requests=int(counted.sum()),
-        blocks=int(trace.lengths[counted].sum()),
-        tokens=int(trace.tokens[counted].sum()),
-        distinct=trace.distinct,
-        block_tokens=trace.block_tokens,
-        block_bytes=block_bytes,
-        label=label,
+        capacities, blocks, tokens, full,
+        int(counted.sum()), int(trace.lengths[counted].sum()), int(trace.tokens[counted].sum()),
+        trace.distinct, trace.block_tokens, block_bytes, label,
     )  # fmt: skip

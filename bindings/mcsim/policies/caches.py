@@ -134,6 +134,13 @@ class Caches:
         ]
 
     @property
+    def times(self) -> NDArray[np.int64] | None:
+        """Time of each access in ns, if a policy reads it and the trace has a clock."""
+        if self.source is None or not _policies.read_times(self.configs):
+            return None
+        return self.source.times
+
+    @property
     def spec_of_each(self) -> list[PolicySpec | PythonSpec]:
         """The policy of each cache, in the order of `configs`."""
         return [spec for spec in self.specs for _ in self.capacities]

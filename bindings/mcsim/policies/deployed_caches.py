@@ -24,12 +24,19 @@ if TYPE_CHECKING:
     from mcsim.policies.caches import Caches
     from mcsim.references.blocks import Blocks
 
-_ENTRY_BYTES, _BLOCK_BYTES = 32, 8
+_ENTRY_BYTES = {"open-cas": 57}
+_OTHER_ENTRY_BYTES, _BLOCK_BYTES = 32, 8
 """Memory of a cache block, and of a block of the trace, at most."""
 
 _REPLAYS = 25
-_LEAST_UNITS = {"dm-cache": 1, "dm-writecache": 2, "bcache": 513}
-_UNITS = {"dm-cache": ("cache block", "block_kib"), "bcache": ("bucket", "bucket_kib")}
+_LEAST_UNITS = {"dm-cache": 1, "dm-writecache": 2, "bcache": 513, "open-cas": 1}
+_LEAST_BYTES = {"open-cas": 40 << 20}
+"""The least size of a device that keeps metadata."""
+_UNITS = {
+    "dm-cache": ("cache block", "block_kib"),
+    "bcache": ("bucket", "bucket_kib"),
+    "open-cas": ("cache line", "line_kib"),
+}
 
 
 def system_of(spec: DeployedSpec, capacity: int) -> engine.System:
@@ -62,7 +69,13 @@ def unit_note(spec: DeployedSpec) -> str:
     if spec.name not in _UNITS:
         return f"{spec}: the size is that of the device, a part of which is metadata"
     unit = f"{_UNITS[spec.name][0]}s of {format_bytes(_unit_bytes(spec))}"
+    if _has_metadata(spec):
+        return f"{spec}: {unit}; 35 MiB and about 1 % of a device are metadata"
     return f"{spec}: {unit}; a size is rounded down to whole ones"
+
+
+def _has_metadata(spec: DeployedSpec) -> bool:
+    return spec.name in _LEAST_BYTES and bool(spec.declared().get("metadata", True))
 
 
 def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, requested: Sequence[int] = ()) -> list[int]:
@@ -85,6 +98,8 @@ def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, requested: Sequence[int]
     _replayable(blocks, spec)
     unit = -(-_unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
     least = _LEAST_UNITS[spec.name]
+    if _has_metadata(spec):
+        least = -(-_LEAST_BYTES[spec.name] // (unit * blocks.block_bytes))
     accessed = _interned(system_of(spec, least * unit), blocks).id_count
     units = np.geomspace(least, max(2 * least, -(-2 * accessed // unit)), _REPLAYS)
     sizes = (units.round().astype(np.int64) * unit).tolist()
@@ -210,8 +225,9 @@ def memory_with_deployed(caches: Caches, found: dict[str, NDArray[Any]]) -> dict
     """Return the memory of all caches, given that of policies."""
     chosen = _deployed_among(caches)
     rows = _spread(found, chosen)
-    for place, (_, size) in chosen.items():
-        rows["bytes"][place] = _ENTRY_BYTES * size + _BLOCK_BYTES * caches.unique
+    for place, (spec, size) in chosen.items():
+        entry = _ENTRY_BYTES.get(spec.name, _OTHER_ENTRY_BYTES)
+        rows["bytes"][place] = entry * size + _BLOCK_BYTES * caches.unique
     return rows
 
 

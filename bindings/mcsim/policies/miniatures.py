@@ -190,6 +190,7 @@ def replay_miniatures(
         progress,
         caches.discards,
         caches.weights,
+        caches.times,
     )
     return {name: column.reshape(len(seeds), -1) for name, column in flat.items()}
 

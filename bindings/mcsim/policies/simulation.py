@@ -188,6 +188,7 @@ def simulate(
         discards=caches.discards,
         requests=caches.requests,
         weights=caches.weights,
+        times=caches.times,
     )
     found = with_deployed(caches, found, cores, progress)
     return caches.table(_counts(with_bounds(caches, found), {}))

@@ -64,6 +64,17 @@ _POLICIES = (
     _NO_BAND,
 )
 
+_PREFIXES = [
+    Column("capacity", "blocks", "count", "capacity in blocks of tokens"),
+    Column("bytes", "size", "bytes", "capacity in bytes", is_first=True),
+    Column("hits", "hits", "count", "blocks in cached prefixes", "more", shown=False),
+    Column("hit_ratio", "block hit %", "share", "hits divided by all blocks", "more"),
+    Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
+    Column("token_hit_ratio", "token hit %", "share", "hit tokens by all tokens", "more"),
+    Column("full_hits", "full hits", "count", "requests of which all blocks hit", "more"),
+    Column("recomputed", "recomputed", "count", "tokens that are not hits", "less"),
+]
+
 ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
     "policies": _POLICIES,
     "reductions": [
@@ -264,16 +275,8 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("years", "years", "years", "life of the first tier that wears out", "more"),
         Column("kept", "within limits", "flag", "keeps all limits"),
     ],
-    "prefixes": [
-        Column("capacity", "blocks", "count", "capacity in blocks of tokens"),
-        Column("bytes", "size", "bytes", "capacity in bytes", is_first=True),
-        Column("hits", "hits", "count", "blocks in cached prefixes", "more", shown=False),
-        Column("hit_ratio", "block hit %", "share", "hits divided by all blocks", "more"),
-        Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
-        Column("token_hit_ratio", "token hit %", "share", "hit tokens by all tokens", "more"),
-        Column("full_hits", "full hits", "count", "requests of which all blocks hit", "more"),
-        Column("recomputed", "recomputed", "count", "tokens that are not hits", "less"),
-    ],
+    "prefixes": _PREFIXES,
+    "prefix-policies": [Column("policy", "policy", "text", "policy, or bound"), *_PREFIXES],
     "advice": [
         Column("topic", "topic", "text", "line of the advice: policy, size, writes or sharing"),
         Column("choice", "choice", "text", "candidate: policy, write mode or system"),

@@ -18,8 +18,11 @@ from mcsim.traces.chain_lines import (
     MOST_TOKENS,
     IdRule,
     Layout,
+    LineError,
     check_lines,
     layout_of,
+    lines_of,
+    parse_line,
 )
 from mcsim.traces.chains import ChainTrace, chained, lengths_fit, number_values
 
@@ -62,8 +65,22 @@ def read(
         except _BrokenRuleError as error:
             check_lines(content, layout)
             raise TraceError(str(error)) from None
+    except LineError as error:
+        raise TraceError(f"{name}:{error.number}: {error}") from None
     except (ConfigError, TraceError) as error:
         raise type(error)(f"{name}: {error}") from None
+
+
+def first_fields(file: Path) -> list[str]:
+    """Return the names of the fields of the first line.
+
+    Raises
+    ------
+    TraceError
+        If the file has no such line.
+    """
+    _, line = next(lines_of(_content(file)), (0, b""))
+    return list(parse_line(line))
 
 
 def _content(file: Path) -> bytes:
@@ -91,6 +108,7 @@ def _table(content: bytes, layout: Layout) -> pa.Table:
     types = {
         "ids": lambda: pa.list_(kind("ids")),
         "time": pa.float64,
+        "finish": pa.float64,
         "tenant": lambda: kind("tenant"),
         "session": lambda: kind("session"),
     }
@@ -165,12 +183,14 @@ def _who(table: pa.Table, layout: Layout) -> dict[str, Any]:
     import pyarrow.compute as pc
 
     names, found = layout.names, dict[str, Any]()
-    if "time" in names:
-        times = table[names["time"]]
-        _require(times.null_count == 0, "a line has no time")
-        seconds = times.to_numpy() * layout.time_unit
-        _require(bool((np.abs(seconds) <= MOST_SECONDS).all()), "a time is not finite")
-        found["times"] = seconds
+    for role, to in {"time": "times", "finish": "finish_times"}.items():
+        if role in names:
+            times = table[names[role]]
+            _require(times.null_count == 0, f"a line has no {role}")
+            found[to] = times.to_numpy() * layout.time_unit
+            _require(bool((np.abs(found[to]) <= MOST_SECONDS).all()), "a time is not finite")
+    if "finish_times" in found and "times" in found:
+        _require(bool((found["finish_times"] >= found["times"]).all()), "a finish before the time")
     if "output" in names:
         found["output_tokens"] = _whole(table, names["output"], missing=0)
     if "tenant" in names:

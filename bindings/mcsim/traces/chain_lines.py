@@ -23,6 +23,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "tokens": ("input_length", "seq_len", "prompt_tokens", "input_tokens"),
     "output": ("output_length", "completion_tokens", "output_tokens"),
     "time": ("timestamp",),
+    "finish": ("finish_time",),
     "block_tokens": ("block_size", "chunk_size"),
     "tenant": ("tenant", "user"),
     "session": ("session_id", "chat_id"),
@@ -36,6 +37,14 @@ MOST_TOKENS = 2**40
 """Tokens of a request, at most."""
 MOST_BLOCK_TOKENS = 2**31
 MOST_SECONDS = 2**53
+
+
+class LineError(TraceError):
+    """A line that breaks a rule, with its number; the message is without the file."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 @dataclass(frozen=True)
@@ -85,12 +94,9 @@ class LineRules:
         record = parse_line(text)
         names = self.layout.names
         ids = self._ids(record)
-        if "time" in names:
-            time = record.get(names["time"])
-            if isinstance(time, bool) or not isinstance(time, (int, float)):
-                raise TraceError(f"{names['time']}: expected a number, got {shortened(time)}")
-            if not math.isfinite(time) or abs(time * self.layout.time_unit) > MOST_SECONDS:
-                raise TraceError(f"{names['time']}: expected a finite time, got {time}")
+        times = {role: self._time(record, role) for role in ("time", "finish") if role in names}
+        if "finish" in times and not times["finish"] >= times.get("time", -math.inf):
+            raise TraceError(f"{names['finish']}: {times['finish']}, before {names['time']}")
         for role in ("tenant", "session"):
             if role in names and record.get(names[role]) is not None:
                 self._check_kind(role, record[names[role]])
@@ -112,6 +118,15 @@ class LineRules:
         for one in ids:
             self._check_kind("ids", one)
         return ids
+
+    def _time(self, record: Mapping[str, Any], role: str) -> float:
+        name = self.layout.names[role]
+        time = record.get(name)
+        if isinstance(time, bool) or not isinstance(time, (int, float)):
+            raise TraceError(f"{name}: expected a number, got {shortened(time)}")
+        if not math.isfinite(time) or abs(time * self.layout.time_unit) > MOST_SECONDS:
+            raise TraceError(f"{name}: expected a finite time, got {time}")
+        return time
 
     def _check_kind(self, role: str, value: object) -> None:
         name, is_text = self.layout.names[role], self.layout.is_text[role]
@@ -273,7 +288,7 @@ def _is_first_id_text(content: bytes, name: str) -> bool:
         try:
             ids = parse_line(line).get(name)
         except TraceError as error:
-            raise TraceError(f"line {number}: {error}") from None
+            raise LineError(number, str(error)) from None
         if isinstance(ids, list) and ids:
             return isinstance(ids[0], str)
     return False
@@ -284,12 +299,12 @@ def check_lines(content: bytes, layout: Layout) -> None:
 
     Raises
     ------
-    TraceError
-        With the number of the first line that breaks a rule.
+    LineError
+        For the first line that breaks a rule.
     """
     rules = LineRules(layout)
     for number, line in lines_of(content):
         try:
             rules.check(line)
         except TraceError as error:
-            raise TraceError(f"line {number}: {error}") from None
+            raise LineError(number, str(error)) from None

@@ -42,6 +42,8 @@ class ChainTrace:
         Tokens of a block.
     times : ndarray of float64, shape (requests,), optional
         Arrival in seconds, never decreasing.
+    finish_times : ndarray of float64, shape (requests,), optional
+        End of each request in seconds, not before its arrival.
     tenant : ndarray of int32, shape (requests,), optional
         Index in `tenants`, whose caches may be apart.
     tenants : sequence of str
@@ -61,6 +63,7 @@ class ChainTrace:
     tokens: NDArray[np.int64]
     block_tokens: int
     times: NDArray[np.float64] | None = None
+    finish_times: NDArray[np.float64] | None = None
     tenant: NDArray[np.int32] | None = None
     tenants: Sequence[str] = ()
     session: NDArray[np.int32] | None = None
@@ -196,6 +199,7 @@ class ChainTrace:
             blocks=self.blocks[index],
             tokens=self.tokens[chosen],
             times=of(self.times),
+            finish_times=of(self.finish_times),
             tenant=of(self.tenant),
             session=of(self.session),
             output_tokens=of(self.output_tokens),
@@ -333,8 +337,9 @@ def read_chains(
         Tokens of a block; if not given, as of the field ``block_size`` or ``chunk_size``, or else
         512 for ``hash_ids``, 16 for Qwen-Bailian and 256 for LMCache.
     fields : mapping of str to str, optional
-        Names of the fields ``ids``, ``tokens``, ``output``, ``time``, ``block_tokens``, ``tenant``
-        and ``session`` where they are not those of a known collection.
+        Names of the fields ``ids``, ``tokens``, ``output``, ``time``, ``finish`` (when the request
+        ends), ``block_tokens``, ``tenant`` and ``session`` where they are not those of a known
+        collection.
     time_unit : float, optional
         Seconds of a unit of time; 0.001 for Mooncake, 1 for others if not given.
 

@@ -219,7 +219,8 @@ inline constexpr bool kNeedsNextUse<P> = P::kNeedsNextUse;
 //   clock       Ticks ticks() const: the period of tick(), and its budget.
 //   tick        void tick(time, cache): evict() and clean() blocks in the background. Called at
 //               every multiple of the period since the first access, after earlier accesses.
-//   kReadsTime  static constexpr bool kReadsTime = true: access() reads `a.request->time`.
+//   kReadsTime  static constexpr bool kReadsTime = true: access() reads `a.request->time`. If that
+//               depends on parameters, bool reads_time() const returns it.
 template <class P>
 concept RefusingPolicy = requires(P p, AnyPolicyView& cache, const Access<>& a) {
   { p.admits(a, cache) } -> std::same_as<bool>;

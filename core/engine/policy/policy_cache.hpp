@@ -45,6 +45,11 @@ class Cache {
     if constexpr (requires { policy_.refuses(); }) return policy_.refuses();
     return RefusingPolicy<P>;
   }
+  // Return whether the policy reads the time of accesses.
+  bool reads_time() const {
+    if constexpr (requires { policy_.reads_time(); }) return policy_.reads_time();
+    return kReadsTime<P>;
+  }
   // Return whether the policy admits a block that is not held.
   template <class Sink>
   bool admits(const Access<Block>& a, Sink& sink) {
@@ -179,7 +184,7 @@ class Cache {
       if constexpr (Weights::kVary) a.weight = batch.weights[i];
       [[maybe_unused]] RequestContext request;
       if constexpr (kReadsTime<P>) {
-        request.time = batch.times[i];
+        if (reads_time()) request.time = batch.times[i];
         a.request = &request;
       }
       bool hit = false;
@@ -261,7 +266,7 @@ class PolicyCacheOf final : public TierCache {
     if constexpr (PolicyWithClock<P>) return cache_.policy().ticks();
     return {};
   }
-  bool needs_times() const override { return PolicyWithClock<P> || kReadsTime<P>; }
+  bool needs_times() const override { return PolicyWithClock<P> || cache_.reads_time(); }
   void tick(Nanoseconds time, BackgroundWork& work) override {
     if constexpr (PolicyWithClock<P>) {
       const std::size_t before = work.victims.size() + work.to_clean.size();

@@ -57,6 +57,40 @@ std::vector<ParamMap> variants(std::string_view policy) {
            {{"small", 0.5}, {"window", 0.0}, {"promote_at", std::int64_t{2}}},
            {{"small", 0.3}, {"window", 1.0}}};
   }
+  if (policy == "s4-fifo") {
+    all = {{},
+           {{"small", 0.5}, {"skip", 0.5}, {"promote_at", std::int64_t{1}}, {"ghosts", 2.0}},
+           {{"small", 0.3}, {"skip", 1.0}, {"ghost_threshold", std::int64_t{1}}}};
+  }
+  if (policy == "qd-lp-fifo") {
+    all = {
+        {}, {{"small", 0.5}, {"ghosts", 0.0}}, {{"ghosts", 2.0}, {"promote_at", std::int64_t{3}}}};
+  }
+  // Clocks that take a step at each access, at every few, or a few steps at each.
+  if (policy == "sampled-lru") {
+    all = {{{"resolution", std::int64_t{1}}},
+           {{"rate", std::int64_t{7}}, {"samples", std::int64_t{1}}, {"pool", std::int64_t{3}}},
+           {{"rate", std::int64_t{3}}, {"samples", std::int64_t{8}}, {"pool", std::int64_t{1}}}};
+  }
+  if (policy == "sampled-lfu") {
+    all = {
+        {{"rate", std::int64_t{1}}},
+        {{"log_factor", std::int64_t{0}}, {"decay", std::int64_t{0}}},
+        {{"rate", std::int64_t{3}}, {"log_factor", std::int64_t{1}}, {"decay", std::int64_t{2}}}};
+  }
+  if (policy == "lru2q") {
+    all = {{{"rate", std::int64_t{1}}},
+           {{"refresh", std::int64_t{0}}},
+           {{"rate", std::int64_t{7}}, {"refresh", std::int64_t{2}}, {"hot", 0.1}, {"warm", 0.5}}};
+  }
+  if (policy == "midpoint") {
+    const std::pair<std::string, ParamValue> slow{"rate", std::int64_t{30}};
+    all = {
+        {},
+        {{"least", std::int64_t{1}}, {"tolerance", std::int64_t{0}}, slow},
+        {{"least", std::int64_t{9}}, {"tolerance", std::int64_t{2}}, {"window", std::int64_t{0}}},
+        {{"least", std::int64_t{4}}, {"old_percent", std::int64_t{95}}, slow}};
+  }
   if (policy == "gclock") {
     all = {
         {}, {{"first", std::int64_t{0}}, {"most", std::int64_t{1}}}, {{"most", std::int64_t{2}}}};
@@ -87,6 +121,15 @@ std::vector<ParamMap> variants(std::string_view policy) {
   }
   if (policy == "cacheus") all = {{}, {{"variant", std::string("authors")}}};
   if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}, {"leeway", 0.1}}};
+  // Ages are short, so that blocks reach the last one, and expectations are updated often.
+  if (policy == "lhd") {
+    all = {{{"ages", std::int64_t{32}}, {"period", std::int64_t{40}}},
+           {{"ages", std::int64_t{200}},
+            {"period", std::int64_t{25}},
+            {"samples", std::int64_t{3}},
+            {"admissions", std::int64_t{0}}},
+           {{"ages", std::int64_t{5'000}}, {"period", std::int64_t{300}}}};
+  }
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {
     all = {{},
@@ -262,12 +305,20 @@ void OnePolicy::is_its_twin() const {
 // As doubles, 0.29 of 100 are less than 29.
 TEST(Shares, OfACacheAreWhatTheirDecimalsSay) {
   const std::vector<std::pair<std::string_view, std::vector<const char*>>> shares{
-      {"slru", {"protected_share"}},    {"2q", {"kin", "kout"}},
-      {"s3-fifo", {"small"}},           {"lirs", {"hirs"}},
-      {"lru-k", {"history"}},           {"mq", {"lifetime", "ghosts"}},
-      {"lecar", {"history"}},           {"w-tinylfu", {"window", "protected_share"}},
-      {"clock-pro", {"min_cold"}},      {"two-pool-lru", {"first"}},
-      {"clock-pair", {"hot", "ghosts"}}};
+      {"slru", {"protected_share"}},
+      {"2q", {"kin", "kout"}},
+      {"s3-fifo", {"small"}},
+      {"lirs", {"hirs"}},
+      {"lru-k", {"history"}},
+      {"mq", {"lifetime", "ghosts"}},
+      {"lecar", {"history"}},
+      {"w-tinylfu", {"window", "protected_share"}},
+      {"clock-pro", {"min_cold"}},
+      {"two-pool-lru", {"first"}},
+      {"clock-pair", {"hot", "ghosts"}},
+      {"lru2q", {"hot", "warm"}},
+      {"qd-lp-fifo", {"small", "ghosts"}},
+      {"s4-fifo", {"small", "ghosts", "skip"}}};
   for (const auto& [policy, names] : shares) {
     for (const char* name : names) {
       for (const PolicyTrace& trace : traces()) {

@@ -222,6 +222,19 @@ const testing::PolicyTrace& interned(const std::string& file, const std::string&
   return trace;
 }
 
+// As Redis 7.0.15 counts, the mean of three runs with 5,000 accesses a second and values of 1,000
+// bytes. Its runs are within 0.7 points of their mean.
+std::vector<Published> of_redis() {
+  constexpr double kBand = 1.2;
+  const ParamMap rate{{"rate", std::int64_t{5000}}};
+  std::vector<Published> all;
+  add(all, "lirs/2_pools.txt.zst", {301, 901},
+      {{"sampled-lru", {36.01, 50.26}, rate}, {"sampled-lfu", {50.89, 53.91}, rate}}, kBand);
+  add(all, "lirs/sprite.txt.zst", {301, 901},
+      {{"sampled-lru", {53.94, 87.18}, rate}, {"sampled-lfu", {50.63, 83.48}, rate}}, kBand);
+  return all;
+}
+
 class PublishedHits : public ::testing::TestWithParam<Published> {};
 
 TEST_P(PublishedHits, AreOurs) {
@@ -259,6 +272,7 @@ std::string case_name(const ::testing::TestParamInfo<Published>& each) {
 
 INSTANTIATE_TEST_SUITE_P(OfArc, PublishedHits, ::testing::ValuesIn(of_arc()), case_name);
 INSTANTIATE_TEST_SUITE_P(OfLirs, PublishedHits, ::testing::ValuesIn(of_lirs()), case_name);
+INSTANTIATE_TEST_SUITE_P(OfRedis, PublishedHits, ::testing::ValuesIn(of_redis()), case_name);
 INSTANTIATE_TEST_SUITE_P(ByFrequency, PublishedHits, ::testing::ValuesIn(by_frequency()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(ByAuthorsPrograms, PublishedHits,

@@ -130,6 +130,9 @@ def test_deployed_caches_stand_apart_with_their_rules(capsys: pytest.CaptureFixt
     _, out, _ = call(capsys, "describe", "bcache")
     assert "Linux 6.1.176" in out
     assert "  alloc.c      Blocks are appended to the open bucket of their VM." in out
+    _, out, _ = call(capsys, "describe", "open-cas")
+    assert "b8b4b704 in 26 replays" in out
+    assert "Nearest: system open-cas" in out
 
 
 def test_describe_shows_a_meter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,11 @@ def trace(tmp_path: Path) -> str:
     return str(path)
 
 
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert code_of(*arguments, "-q") == 0
+    return capsys.readouterr().out
+
+
 def output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert code_of("kv", *arguments, "-q") == 0
     return capsys.readouterr().out
@@ -87,7 +92,27 @@ def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["loaded"] for row in every] == [4 << 20, 2 << 20, None]
     assert [row["load_seconds"] for row in every] == [0, 2, None]
     assert [row["saved_seconds"] for row in every] == [4, 0, None]
+    by_rule = {
+        rule: [
+            row["token_hits"] // 512
+            for row in rows(capsys, trace, "--tiers", "gpu=3,host=4", "--tier-rule", rule)
+        ]
+        for rule in ("exclusive", "inclusive", "copy-on-eviction")
+    }
+    assert by_rule == {
+        "exclusive": [4, 2, 4], "inclusive": [4, 2, 4], "copy-on-eviction": [4, 2, 4],
+    }  # fmt: skip
     for wrong, message in {
+        ("--tier-rule", "inclusive"): "--tier-rule: of which tiers?",
+        (
+            "--tiers",
+            "gpu=1",
+            "--tier-rule",
+            "copy-on-eviction",
+            "--order",
+            "head-first",
+        ): "--tier-rule copy-on-eviction: not with --rate, or --order head-first",
+        ("--per-tenant", "--rate", "1%"): "--per-tenant and --rate: one at a time",
         ("--tiers", "gpu"): "--tiers: expected NAME=SIZE,...",
         ("--tiers", "gpu=1,gpu=2"): "--tiers: a name occurs twice",
         ("--tiers", "gpu=1GiB"): "--tiers: '1GiB': these blocks have no size in bytes",
@@ -126,6 +151,39 @@ def test_a_partition(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert [row["token_hits"] // 512 for row in every] == [3, 2, 5]
     assert [row["shared_token_hits"] // 512 for row in every] == [3, 3, 6]
+    equal = rows(capsys, trace, "--partition", "4", "--optimizer", "equal")
+    assert [row["capacity"] for row in equal] == [2, 2, 4]
+    anew = rows(capsys, trace, "--partition", "6", "--interval", "2ms")
+    # The first interval has parts of 3 blocks, and no hits; the second one hits both prompts.
+    assert [row["token_hits"] // 512 for row in anew] == [3, 2, 5]
+    for wrong, message in {
+        ("--optimizer", "equal"): "--optimizer: of what?",
+        ("--partition", "4", "--warm-up", "1"): "--partition and --warm-up: not together",
+    }.items():
+        assert code_of("kv", trace, *wrong, "-q") == 2
+        assert message in capsys.readouterr().err
+
+
+def test_policies(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = "leaf-lru,fifo,bound"
+    every = rows(capsys, trace, "--policies", names, "--sizes", "3,4")
+    # The bound leaves block 7 out of the cache at 3 blocks.
+    assert [(row["policy"], row["hits"]) for row in every] == [
+        ("leaf-lru", 4), ("leaf-lru", 6), ("fifo", 4), ("fifo", 6), ("bound", 5), ("bound", 6),
+    ]  # fmt: skip
+    text = output(capsys, trace, "--policies", names, "--sizes", "3,4", "-o", tmp_path)
+    assert "leaf-lru 40.00 60.00" in text
+    assert (tmp_path / "chat-kv.svg").is_file()
+    for wrong, message in {
+        ("--policies", "opt"): "opt: not a policy of prefixes",
+        ("--pin", "arrival-to-finish"): "--pin: of which policies?",
+        ("--policies", "leaf-lru", "--pin", "arrival-to-finish"): "no finish times",
+        ("--policies", "lru", "--target-token-hits", "1%"): "--policies and --target-token-hits",
+    }.items():
+        assert code_of("kv", trace, *wrong, "-q") == 2
+        assert message in capsys.readouterr().err
+    finish = ("--policies", "leaf-lru", "--pin", "arrival-to-finish", "--field", "finish=timestamp")
+    assert rows(capsys, trace, *finish, "--sizes", "4")[0]["hits"] == 6
 
 
 def test_rules_and_warm_up(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,9 +191,62 @@ def test_rules_and_warm_up(trace: str, capsys: pytest.CaptureFixture[str]) -> No
     assert whole[0]["hits"] == 4
     assert rows(capsys, trace, "--sizes", "4", "--warm-up", "50%")[0]["hits"] == 5
     assert rows(capsys, trace, "--sizes", "3", "--order", "head-first")[0]["hits"] == 3
+    assert rows(capsys, trace, "--sizes", "4", "--rate", "99.99%")[0]["hits"] == 6
+    assert code_of("kv", trace, "--rate", "0", "-q") == 2
+    assert "rate: expected a share above 0" in capsys.readouterr().err
     assert code_of("kv", trace, "--field", "ids", "-q") == 2
     assert "--field ids: expected ROLE=NAME" in capsys.readouterr().err
     assert rows(capsys, trace, "--field", "ids=hash_ids", "--sizes", "4")[0]["hits"] == 6
+
+
+def test_size_finds_the_target_of_kv(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = ("--target-token-hits", "40%")
+    text = printed(capsys, "size", trace, *target)
+    assert text == output(capsys, trace, *target)
+    assert text.startswith("40 % of the tokens: 3 blocks\n")
+    assert code_of("size", trace, "--target-token-hits", "61%") == 2
+    assert "--target-token-hits: no cache reaches 61%" in capsys.readouterr().err
+    assert code_of("size", trace, *target, "--estimator", "shards") == 2
+    assert "--target-token-hits and --estimator: not together" in capsys.readouterr().err
+    assert code_of("size", trace, trace, *target) == 2
+    assert "expected one TRACE, got 2" in capsys.readouterr().err
+
+
+def test_mix_of_tenants(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(
+        printed(capsys, "mix", trace, "--prefixes", "--sizes", "3,5", "--json", "-o", tmp_path)
+    )["rows"]
+    assert [(row["capacity"], row["accesses"] // 512) for row in found] == [(3, 10), (5, 10)]
+    # Shared, bob hits the block that ann has read; in parts, both prompts fit into 5 blocks.
+    assert [row["shared"] // 512 for row in found] == [6, 4]
+    assert [row["parts"] // 512 for row in found] == [7, 5]
+    assert [(row["part of ann"], row["part of bob"]) for row in found][1] == (3, 2)
+    text = printed(capsys, "mix", trace, "--prefixes", "--sizes", "3,5")
+    assert "chat: 2 tenants, 5,120 tokens in 4 distinct blocks; LRU, hits of prefixes" in text
+    assert code_of("mix", trace, "--prefixes", "--ops", "all") == 2
+    assert "--prefixes and --ops: not together" in capsys.readouterr().err
+
+
+def test_info_of_chains(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    about = "2 chains, 10 blocks of 512 tokens, 4 distinct; 5,120 tokens, at most 60.00 % hit"
+    text = printed(capsys, "trace", "info", trace)
+    assert f"chat: 4 requests of {about} in prefixes" in text
+    assert "tenant  2,560    50.00" in text
+    line = {"timestamp": 1, "chunk_hashes": ["a", "b"], "seq_len": 600, "chunk_size": 256}
+    path = tmp_path / "lm.jsonl"
+    path.write_text(f"{json.dumps(line)}\n" * 2)
+    text = printed(capsys, "trace", "info", path)
+    assert "lm: 2 requests of 1 chains, 4 blocks of 256 tokens, 2 distinct; 1,200 tokens" in text
+    found = json.loads(printed(capsys, "trace", "info", path, "--json"))
+    assert (found["requests"], found["distinct"]) == (2, 2)
+    assert found["rows"][0] == {"before": "others", "tokens": 512, "share": 512 / 1200}
+    assert code_of("trace", "info", path, "--format", "mooncake") == 2
+    assert "chains of blocks and --format: not together" in capsys.readouterr().err
+    wrong = {"timestamp": 1, "input_length": 5000, "output_length": 1, "hash_ids": [1]}
+    path.write_text(json.dumps(wrong))
+    assert f"prefixes: {path}:1: input_length: 5,000" in printed(capsys, "trace", "info", path)
+    path.write_text("x")
+    assert "format keys" in printed(capsys, "trace", "info", path)
 
 
 def test_files(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

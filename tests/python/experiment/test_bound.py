@@ -101,7 +101,8 @@ def params_of(name: str) -> list[dict[str, Any]]:
     """Variants of each system: its defaults, other policies, and admission filters."""
     entry = next(entry for entry in engine.describe_systems() if entry["name"] == name)
     declared = {param["name"] for param in entry["params"]}
-    tried: list[dict[str, Any]] = [{"bucket_kib": 4} if name == "bcache" else {}]
+    needed = {"bcache": {"bucket_kib": 4}, "open-cas": {"metadata": False}}
+    tried: list[dict[str, Any]] = [needed.get(name, {})]
     if {"policy", "admission", "writes"} <= declared:
         tried += [
             {"policy": "opt", "writes": "back"},

@@ -41,9 +41,10 @@ TOLD: dict[str, dict[str, Any]] = {
     "vfrm": {"extent": 16384},
     "edt": {"extent": 16384},
     "bcache": {"bucket_kib": 4},
+    "open-cas": {"metadata": False},
 }
 # All space on one device.
-ONE_TIER = {"single-tier", "dm-cache", "dm-writecache", "bcache"}
+ONE_TIER = {"single-tier", "dm-cache", "dm-writecache", "bcache", "open-cas"}
 # Hypervisor exclusive caching has the VMs' memory and its own.
 REFUSED = {("exclusive", 3), ("mixed-caching", 1), ("mixed-caching", 3)}
 

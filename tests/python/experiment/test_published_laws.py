@@ -204,6 +204,7 @@ TOLD: dict[str, dict[str, Any]] = {
     "vfrm": {"extent": 4},
     "edt": {"extent": 4},
     "bcache": {"bucket_kib": 4},
+    "open-cas": {"metadata": False},
 }
 
 

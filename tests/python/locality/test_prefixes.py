@@ -8,40 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from naive_prefixes import Prefix, prefixes_of, replay, replay_tiers, replay_trie
+from naive_prefixes import (
+    Prefix,
+    prefixes_of,
+    replay,
+    replay_copies,
+    replay_inclusive,
+    replay_parts,
+    replay_tiers,
+    replay_trie,
+)
+from prefix_workloads import BLOCK, trace_of, workload
 
 import mcsim as mc
-from mcsim.locality.prefixes import FullHit, Order, kv_bytes_per_token
+from mcsim.locality.prefix_tables import kv_bytes_per_token
+from mcsim.locality.prefixes import FullHit, Order, PrefixUnit
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 20, 28, 50, 10_000)
-BLOCK = 4
-
-
-def workload(seed: int) -> tuple[list[list[int]], list[int]]:
-    """Make prompts that extend prefixes of earlier ones, of contents that occur anywhere."""
-    draw = random.Random(seed)
-    chains: list[list[int]] = []
-    tokens: list[int] = []
-    for _ in range(40):
-        base = draw.choice(chains) if chains and draw.random() < 0.6 else []
-        chain = base[: draw.randrange(len(base) + 1)]
-        chain = chain + [draw.randrange(3) for _ in range(draw.randrange(6))]
-        chains.append(chain)
-        least = (len(chain) - 1) * BLOCK + 1 if chain else 0
-        tokens.append(draw.randrange(least, (len(chain) + 1) * BLOCK))
-    return chains, tokens
-
-
-def trace_of(
-    chains: Sequence[Sequence[int]], tokens: Sequence[int], **more: Sequence[str]
-) -> mc.ChainTrace:
-    starts = np.cumsum([0, *map(len, chains)])
-    flat = [one for chain in chains for one in chain]
-    return mc.ChainTrace.from_arrays(starts, flat, block_tokens=BLOCK, tokens=tokens, **more)
 
 
 @pytest.mark.parametrize("order", ["tail-first", "head-first"])
@@ -69,6 +56,33 @@ def test_tail_first_equals_a_trie_that_evicts_leaves() -> None:
         for row in mc.prefix_curve(trace_of(chains, tokens)).table(SIZES):
             counts = replay_trie(chains, tokens, BLOCK, row.capacity)
             assert (row.hits, row.token_hits) == (counts.blocks, counts.tokens), seed
+
+
+def test_a_sample_of_blocks_estimates_the_curve() -> None:
+    draw = random.Random(1)
+    chains: list[list[int]] = [[]] * 3000
+    prompts: list[list[int]] = []
+    for request in range(12_000):
+        session = int(len(chains) * draw.random() ** 2)
+        base = chains[session] if 0 < len(chains[session]) < 50 else [1, 2, 3, 4][: session % 5]
+        chains[session] = [*base, *(1000 * request + k for k in range(10, 10 + session % 7))]
+        prompts.append(chains[session])
+    trace = trace_of(prompts, [len(prompt) * BLOCK - len(prompt) % 2 for prompt in prompts])
+    sizes = np.geomspace(100, trace.distinct, 20).astype(int)
+    rules: dict[str, Any] = {"full_hit": "minus-one-block", "warm_up": "20%"}
+    exact = mc.prefix_curve(trace, **rules)
+    samples = [mc.prefix_curve(trace, rate="10%", seed=seed, **rules) for seed in range(8)]
+    for found in samples:
+        assert (found.requests, found.blocks) == (exact.requests, exact.blocks)
+        assert found.tokens == exact.tokens
+        assert (np.diff(found.capacities) > 0).all()
+    for unit in get_args(PrefixUnit):
+        errors = [found.of(unit).at(sizes) - exact.of(unit).at(sizes) for found in samples]
+        assert np.abs(errors).mean() < 0.02, unit
+        assert np.abs(np.mean(errors, axis=0)).max() < 0.02, unit  # no bias
+    assert np.array_equal(
+        mc.prefix_curve(trace, rate=1).token_hits, mc.prefix_curve(trace).token_hits
+    )
 
 
 def test_head_first_throws_away_prefixes() -> None:
@@ -140,6 +154,34 @@ def test_tiers_equal_a_replay_that_moves_victims_down(sizes: tuple[int, ...]) ->
         assert rows.saved_seconds.tolist() == [*saved, None]
 
 
+@pytest.mark.parametrize("sizes", [(2, 5, 9), (1, 0, 20), (7,), (5, 3), (0, 4)])
+def test_tiers_with_copies_equal_replays(sizes: tuple[int, ...]) -> None:
+    for seed in range(4):
+        chains, tokens = workload(seed)
+        trace = trace_of(chains, tokens)
+        curve = mc.prefix_curve(trace, block_bytes=1)
+        tiers = {f"tier {k}": size for k, size in enumerate(sizes)}
+        rows = mc.prefix_tiers(curve, tiers, rule="inclusive")
+        assert rows.loaded.tolist() == [*replay_inclusive(chains, sizes), None], seed
+        rows = mc.prefix_tiers(curve, tiers, rule="copy-on-eviction", trace=trace)
+        assert rows.loaded.tolist() == [*replay_copies(chains, sizes), None], seed
+        assert sum(rows.token_hits) == sum(tokens)
+
+
+def test_one_tier_has_the_hits_of_one_cache_under_all_rules() -> None:
+    trace = trace_of(*workload(2))
+    rules: dict[str, Any] = {"full_hit": "minus-one-token", "warm_up": "30%"}
+    curve = mc.prefix_curve(trace, **rules)
+    for size in (1, 7, 300):
+        exclusive = mc.prefix_tiers(curve, {"gpu": size})
+        inclusive = mc.prefix_tiers(curve, {"gpu": size}, rule="inclusive")
+        copies = mc.prefix_tiers(
+            curve, {"gpu": size}, rule="copy-on-eviction", trace=trace, **rules
+        )
+        tokens = exclusive.token_hits.tolist()
+        assert tokens == inclusive.token_hits.tolist() == copies.token_hits.tolist()
+
+
 def test_parts_are_the_best_of_all_divisions() -> None:
     chains, tokens = workload(8)
     trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
@@ -153,6 +195,57 @@ def test_parts_are_the_best_of_all_divisions() -> None:
     assert parts.token_hits.tolist()[-1] == best == sum(parts.token_hits.tolist()[:-1])
     shared = mc.prefix_curve(trace).table([capacity]).token_hits[0]
     assert parts.shared_token_hits.tolist()[-1] == shared
+
+
+def test_parts_of_intervals_equal_a_replay() -> None:
+    for seed in range(4):
+        chains, tokens = workload(seed)
+        tokens = [len(chain) * BLOCK for chain in chains]
+        number = [(i * i + seed) % 3 for i in range(len(chains))]
+        number[:3] = range(3)
+        trace = trace_of(chains, tokens, tenants=["abc"[n] for n in number])
+        times = np.arange(len(chains), dtype=float)
+        timed = dataclasses.replace(trace, times=times)
+        capacity, parts = 20, [[6, 6, 6]]
+        for begin in range(0, 30, 10):
+            values = []
+            for n in range(3):
+                chosen = [i for i in range(begin, begin + 10) if number[i] == n]
+                curve = mc.prefix_curve(timed.taken(np.array(chosen, int)))
+                values.append(curve.table(range(capacity + 1)).token_hits)
+            parts.append(mc.optimize(values, capacity).allocation[0].tolist())
+        rows = mc.prefix_partition(timed, capacity, interval="10s")
+        assert rows.capacity.tolist()[:3] == np.rint(np.mean(parts, axis=0)).tolist()
+        hits = replay_parts(chains, number, [parts[i // 10] for i in range(len(chains))])
+        of_tenant = [sum(h for h, n in zip(hits, number, strict=True) if n == k) for k in range(3)]
+        assert rows.token_hits.tolist()[:3] == [BLOCK * blocks for blocks in of_tenant], seed
+
+
+def test_divisions_are_refused_with_the_reason() -> None:
+    trace = trace_of([[1], [2]], [4, 4], tenants=["a", "b"])
+    with pytest.raises(mc.ConfigError, match="optimizer: centaur: a system of host caches, whose"):
+        mc.prefix_partition(trace, 2, optimizer="centaur")
+    with pytest.raises(mc.ConfigError, match="interval: the trace has no times"):
+        mc.prefix_partition(trace, 2, interval="1s")
+    with pytest.raises(mc.ConfigError, match="order: divisions by intervals touch tails first"):
+        mc.prefix_partition(trace, 2, interval="1s", order="head-first")
+    assert mc.prefix_partition(trace, 4, optimizer="equal").capacity.tolist() == [2, 2, 4]
+
+
+def test_mix_divides_among_tenants() -> None:
+    chains, tokens = workload(8)
+    trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
+    found = mc.mix(trace, [4, 24])
+    shared = mc.prefix_curve(trace).table([4, 24])
+    assert found.shared.tolist() == shared.recomputed.tolist()
+    for capacity, misses, allocation in zip((4, 24), found.parts, found.allocation, strict=True):
+        parts = mc.prefix_partition(trace, capacity)
+        assert misses == sum(tokens) - parts.token_hits[-1]
+        assert allocation.sum() == capacity
+    with pytest.raises(mc.ConfigError, match="order: a chain trace is in the order of time"):
+        mc.mix(trace, order="rates")
+    with pytest.raises(mc.ConfigError, match="no tenants"):
+        mc.mix(trace_of(chains, tokens))
 
 
 def test_tokens_by_earlier_readers() -> None:
@@ -184,6 +277,8 @@ def test_wrong_tiers_are_named() -> None:
         (curve, {"bandwidth": {"ssd": 1.0}}, "no tier 'ssd'"),
         (curve, {"bandwidth": {"gpu": 1.0}}, "bandwidth: needs block_bytes"),
         (sized, {"bandwidth": {"gpu": 0.0}}, "gpu: expected a rate above 0"),
+        (curve, {"rule": "both"}, "rule: unknown choice 'both'"),
+        (curve, {"rule": "copy-on-eviction"}, "rule: copy-on-eviction is replayed, and needs the"),
         (curve, {"prefill": float("nan")}, "prefill: expected a rate above 0"),
     ]:
         with pytest.raises(mc.ConfigError, match=message):
@@ -201,6 +296,12 @@ def test_wrong_tiers_are_named() -> None:
         ({"warm_up": "half"}, "warm_up"),
         ({"block_bytes": 0}, "block_bytes"),
         ({"block_bytes": 2**50}, "block_bytes"),
+        ({"rate": 0}, "rate: expected a share above 0"),
+        (
+            {"rate": "2%", "order": "head-first"},
+            "rate: expected a share above 0, and 1 for head-fi",
+        ),
+        ({"rate": 0.5, "seed": -1}, "seed"),
     ],
 )
 def test_wrong_parameters_are_named(wrong: dict[str, object], message: str) -> None:

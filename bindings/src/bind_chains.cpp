@@ -1,0 +1,84 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
+#include "bindings/src/pybind.hpp"
+#include "policies/replay/chain_trie.hpp"
+#include "policies/replay/chains.hpp"
+
+namespace mcsim::python {
+namespace {
+
+// Index of the first block of each request, and the blocks.
+using GivenChains = std::tuple<ConstantColumn<std::int64_t>, ConstantColumn<BlockId>, std::size_t>;
+using GivenFinishes = std::pair<ConstantColumn<std::uint32_t>, ConstantColumn<std::uint32_t>>;
+
+Chains chains_from(const GivenChains& given) {
+  const auto& [starts, blocks, unique] = given;
+  const Chains chains{.starts = span_of(starts), .blocks = span_of(blocks), .unique = unique};
+  raise_if_error(check_chains(chains));
+  return chains;
+}
+
+py::array_t<std::uint32_t> hits_of_blocks(const GivenChains& given, const std::string& policy,
+                                          const ParamMap& params, Count capacity,
+                                          std::uint64_t seed, bool head_first) {
+  const Chains chains = chains_from(given);
+  const CacheConfig config{policy, params, capacity, seed};
+  return to_array(
+      value_or_raise(without_gil([&] { return replay_blocks(chains, config, head_first); })));
+}
+
+py::array_t<std::uint32_t> hits_of_trie(const GivenChains& given, const std::string& rule,
+                                        Count capacity,
+                                        const std::optional<GivenFinishes>& finishes) {
+  const Chains chains = chains_from(given);
+  const auto chosen = choice_or_raise<LeafRule>("policy", rule);
+  Finishes ends;
+  if (finishes) {
+    ends = {.order = span_of(finishes->first), .before = span_of(finishes->second)};
+    raise_if_error(check_finishes(ends, chains.size()));
+  }
+  return to_array(without_gil([&] { return replay_trie(chains, chosen, capacity, ends); }));
+}
+
+// Tenant and division of each request, and the parts, a row for each division.
+using GivenDivisions = std::tuple<ConstantColumn<std::uint32_t>, ConstantColumn<std::uint32_t>,
+                                  ConstantColumn<Count>, std::size_t>;
+
+py::array_t<std::uint32_t> hits_of_parts(const GivenChains& given,
+                                         const GivenDivisions& given_divisions) {
+  const Chains chains = chains_from(given);
+  const auto& [tenant, division, parts, tenants] = given_divisions;
+  const Divisions divisions{.tenant = span_of(tenant),
+                            .division = span_of(division),
+                            .parts = span_of(parts),
+                            .tenants = tenants};
+  raise_if_error(check_divisions(divisions, chains.size()));
+  return to_array(without_gil([&] { return replay_parts(chains, divisions); }));
+}
+
+py::array_t<std::uint8_t> tiers_of_copies(const GivenChains& given,
+                                          const std::vector<Count>& tiers) {
+  const Chains chains = chains_from(given);
+  if (tiers.size() > 255) raise_if_error(invalid_argument("tiers: at most 255"));
+  return to_array(without_gil([&] { return replay_copies(chains, tiers); }));
+}
+
+}  // namespace
+
+void bind_chains(py::module_& parent) {
+  py::module_ m = parent.attr("policies");
+  m.attr("leaf_rules") = py::tuple(py::cast(choice_names<LeafRule>()));
+  m.def("prefix_hits", &hits_of_blocks, py::arg("chains"), py::arg("policy"), py::arg("params"),
+        py::arg("capacity"), py::arg("seed"), py::arg("head_first"));
+  m.def("trie_prefix_hits", &hits_of_trie, py::arg("chains"), py::arg("rule"), py::arg("capacity"),
+        py::arg("finishes") = py::none());
+  m.def("divided_prefix_hits", &hits_of_parts, py::arg("chains"), py::arg("divisions"));
+  m.def("tiers_of_copies", &tiers_of_copies, py::arg("chains"), py::arg("tiers"));
+}
+
+}  // namespace mcsim::python
