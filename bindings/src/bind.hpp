@@ -9,6 +9,7 @@ void bind_accesses(pybind11::module_& m);
 void bind_chains(pybind11::module_& m);
 void bind_errors(pybind11::module_& m);
 void bind_estimators(pybind11::module_& m);
+void bind_hash_ranges(pybind11::module_& m);
 void bind_locality(pybind11::module_& m);
 void bind_optimizers(pybind11::module_& m);
 void bind_partial_curves(pybind11::module_& m);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -60,9 +61,14 @@ PartialCurve from_columns(const py::dict& columns, const py::dict& numbers) {
   for_each_column(curve, [&](const char* name, auto& column) {
     using T = typename std::decay_t<decltype(column)>::value_type;
     const auto array = columns[name].cast<Column<Element<T>>>();
-    column.clear();
-    column.reserve(span_of(array).size());
-    for (const Element<T> value : span_of(array)) column.push_back(static_cast<T>(value));
+    const auto values = span_of(array);
+    if constexpr (std::is_same_v<T, Element<T>>) {
+      column.assign(values.begin(), values.end());
+    } else {
+      column.resize(values.size());
+      std::ranges::transform(values, column.begin(),
+                             [](Element<T> value) { return static_cast<T>(value); });
+    }
   });
   curve.blocks.resolved.cold = numbers["cold"].cast<Count>();
   curve.mode = static_cast<Mode>(numbers["mode"].cast<int>());

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, m) {
   bind_locality(m);
   bind_estimators(m);
   bind_partial_curves(m);
+  bind_hash_ranges(m);
   bind_partial_distances(m);
   bind_partial_samples(m);
   bind_optimizers(m);

@@ -11,19 +11,35 @@ Count DistanceHistogram::accesses() const {
 }
 
 void DistanceHistogram::merge(const DistanceHistogram& other) {
-  DistanceHistogram sum;
-  sum.cold = cold + other.cold;
+  cold += other.cold;
+  if (other.distance.empty()) return;
+  const std::size_t mine = distance.size();
+  const std::size_t theirs = other.distance.size();
+  std::vector<Count> sum_distance(mine + theirs);
+  std::vector<Count> sum_count(mine + theirs);
   std::size_t i = 0;
   std::size_t j = 0;
-  while (i < distance.size() || j < other.distance.size()) {
-    const bool mine =
-        j == other.distance.size() || (i < distance.size() && distance[i] <= other.distance[j]);
-    const bool theirs =
-        i == distance.size() || (j < other.distance.size() && other.distance[j] <= distance[i]);
-    sum.distance.push_back(mine ? distance[i] : other.distance[j]);
-    sum.count.push_back((mine ? count[i++] : 0) + (theirs ? other.count[j++] : 0));
+  std::size_t size = 0;
+  for (; i < mine && j < theirs; ++size) {
+    const Count a = distance[i];
+    const Count b = other.distance[j];
+    sum_distance[size] = std::min(a, b);
+    sum_count[size] = (a <= b ? count[i] : 0) + (b <= a ? other.count[j] : 0);
+    i += a <= b ? 1 : 0;
+    j += b <= a ? 1 : 0;
   }
-  *this = std::move(sum);
+  for (; i < mine; ++i, ++size) {
+    sum_distance[size] = distance[i];
+    sum_count[size] = count[i];
+  }
+  for (; j < theirs; ++j, ++size) {
+    sum_distance[size] = other.distance[j];
+    sum_count[size] = other.count[j];
+  }
+  sum_distance.resize(size);
+  sum_count.resize(size);
+  distance = std::move(sum_distance);
+  count = std::move(sum_count);
 }
 
 void DistanceHistogram::truncate(Count limit) {

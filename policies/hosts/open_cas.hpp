@@ -39,13 +39,13 @@ struct Choices<OpenCasPromotion> {
                                     std::pair{"nhit", OpenCasPromotion::kNhit}};
 };
 
-enum class OpenCasCutoff : std::uint8_t { kFull, kAlways, kNever };
+enum class OpenCasCutoff : std::uint8_t { kFull, kAlways, kOff };
 
 template <>
 struct Choices<OpenCasCutoff> {
   static constexpr std::array names{std::pair{"full", OpenCasCutoff::kFull},
                                     std::pair{"always", OpenCasCutoff::kAlways},
-                                    std::pair{"never", OpenCasCutoff::kNever}};
+                                    std::pair{"never", OpenCasCutoff::kOff}};
 };
 
 enum class OpenCasCleaning : std::uint8_t { kAlru, kNop };
@@ -136,7 +136,7 @@ class OpenCas {
     look_up(parts);
     const bool is_cut = cuts_off(request, parts.size());
     const OpenCasOutcome outcome = serve(request.op, is_cut, parts, sink);
-    if (setup_.cutoff != OpenCasCutoff::kNever) follow(request);
+    if (setup_.cutoff != OpenCasCutoff::kOff) follow(request);
     return outcome;
   }
 
@@ -385,7 +385,7 @@ class OpenCas {
   // Sequential cut-off (src/ocf_seq_cutoff.c, src/ocf_seq_detect.c)
 
   bool cuts_off(const OpenCasRequest& request, std::size_t lines) const {
-    if (setup_.cutoff == OpenCasCutoff::kNever) return false;
+    if (setup_.cutoff == OpenCasCutoff::kOff) return false;
     const Count full = kCutoffMargin + static_cast<Count>(lines);
     if (setup_.cutoff == OpenCasCutoff::kFull && lines_.free() > full) return false;
     std::uint64_t bytes = 0;

@@ -2,10 +2,10 @@
 
 Generates a trace as 64 files that follow one another: nine in ten requests by Zipf's law, the tenth
 from a loop. Computes its curve in one process with one thread, and in two pieces on two workers of
-Dask on this machine. Then runs the tasks of 64 pieces one after the other, and adds up the
-processor time of the critical path for up to 64 workers: a tree of merges, the chain of PARDA, and
-merges that are divided among workers without loss. The start of processes is not counted.
-A request takes 31 bytes of disk.
+Dask on this machine. Then runs the tasks of 64 pieces one after the other, merged by ranges of
+hashes and in a tree (PARDA), and adds up the processor time of the critical path for up to 64
+workers. Prints the peak memory of the tasks of each step, and the bytes that they read and write.
+The start of processes is not counted. A request takes 31 bytes of disk.
 
     ./mcsim bench curve-pieces [--accesses 2e8] [--blocks 1e6] [--turns 1] [--folder /tmp]
 """
@@ -13,15 +13,15 @@ A request takes 31 bytes of disk.
 from __future__ import annotations
 
 import argparse
-import resource
+import heapq
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -32,11 +32,10 @@ from report import processor, row
 
 from mcsim.base.progress import Reporter
 from mcsim.locality.curve_parts import ALL
-from mcsim.locality.curve_pieces import CurvePiece
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import Blocks
 from mcsim.sweeps.curve_plan import CurvePlan, planned
-from mcsim.sweeps.curves import CurveTask, run_by, run_task
+from mcsim.sweeps.curves import CurveTask, by_ranges, run_by, run_task
 from mcsim.traces.batches import Batch
 from mcsim.traces.open import Reading
 from mcsim.traces.trace import Trace
@@ -80,7 +79,8 @@ def in_one_process(folder: Path) -> dict[str, Any]:
 
 def peak() -> float:
     """Return the peak memory of this process, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
 
 
 def on_two_workers(folder: Path) -> dict[str, Any]:
@@ -117,47 +117,79 @@ def timed(work: Callable[[], object]) -> float:
     return time.process_time() - begun
 
 
-def tasks_of(folder: Path) -> dict[str, Any]:
-    """Run the tasks of 64 pieces; return their seconds and bytes by level, and of a chain."""
+def steps_of(folder: Path) -> list[list[CurveTask]]:
+    """Return the tasks of 64 pieces: the pieces, a merge by ranges, and one in a tree."""
     plan = plan_of(folder, FILES)
-    levels: list[list[float]] = []
-    sizes: list[list[int]] = []
-    width = 1
+    pieces = range(FILES)
+    ranges: list[list[CurveTask]] = [
+        [CurveTask(plan, at, at, step="join") for at in range(by_ranges(plan).joins)],
+        [CurveTask(plan, at, at, step="rank") for at in pieces],
+        [CurveTask(plan, at, at + 1, step="resolve") for at in pieces],
+        *_levels(plan, "add"),
+    ]
+    return [[CurveTask(plan, at, at + 1) for at in pieces], *ranges, *_levels(plan, "")]
+
+
+def _levels(plan: CurvePlan, step: Literal["", "add"]) -> Iterator[list[CurveTask]]:
+    width = 2
     while width <= FILES:
-        tasks = [
-            CurveTask(plan, begin, begin + width, begin + width // 2 if width > 1 else None)
-            for begin in range(0, FILES, width)
-        ]
-        levels.append([timed(partial(run_task, task)) for task in tasks])
-        sizes.append([task.path.stat().st_size for task in tasks])
+        begins = range(0, FILES, width)
+        yield [CurveTask(plan, at, at + width, at + width // 2, step) for at in begins]
         width *= 2
-    left = CurvePiece.read(plan.path(0, 1))
-    chain = 0.0
-    for index in range(1, FILES):
-        right = CurvePiece.read(plan.path(index, index + 1))
-        begun = time.process_time()
-        left = left.merge(right)
-        chain += time.process_time() - begun
-    return {"levels": levels, "sizes": sizes, "chain": chain, "peak": peak()}
 
 
-def critical_paths(serial: float, found: dict[str, Any]) -> list[list[str]]:
-    """Return rows of workers, and the speed of three ways to merge, relative to one process."""
-    levels: Sequence[list[float]] = found["levels"]
+def run_step(tasks: Sequence[CurveTask]) -> Step:
+    """Run tasks; return their seconds, bytes and peak memory."""
+    at_first, seconds, written = peak(), [], 0
+    for task in tasks:
+        task.path.unlink(missing_ok=True)  # a merge of all, of ranges
+        seconds.append(timed(partial(run_task, task)))
+        written += task.path.stat().st_size
+    return Step(name_of(tasks[0]), seconds, written, peak() - at_first)
+
+
+def name_of(task: CurveTask) -> str:
+    """Return the name of a step."""
+    width = task.end - task.begin
+    if task.step in ("join", "rank", "resolve"):
+        return task.step
+    return f"add {width}" if task.step else f"merge {width}" if width > 1 else "piece"
+
+
+@dataclass
+class Step:
+    """Tasks that do not depend on one another: processor time of each, bytes and memory."""
+
+    name: str
+    seconds: list[float]
+    written: int
+    peak: float
+
+    def makespan(self, workers: int) -> float:
+        """Return the seconds in which workers run the tasks, each on the first free one."""
+        free = [0.0] * workers
+        for task in self.seconds:
+            heapq.heapreplace(free, free[0] + task)
+        return max(free)
+
+
+def critical_paths(serial: float, steps: Sequence[Step]) -> list[list[str]]:
+    """Return rows of workers: seconds of pieces and merges, and the speed relative to one process.
+
+    Merges by ranges have all 64 pieces; a tree has a piece for each worker.
+    """
+    (pieces,) = (step for step in steps if step.name == "piece")
+    tree = [step for step in steps if step.name.startswith("merge")]
+    ranges = [step for step in steps if step is not pieces and step not in tree]
     rows = []
-    for height in range(len(levels)):
+    for height in range(len(tree) + 1):
         workers = FILES >> height
-        # A piece for each worker: as long as the pieces below it in the tree.
-        piece = max(sum(levels[0][k : k + (1 << height)]) for k in range(0, FILES, 1 << height))
-        merges = [max(level) for level in levels[height + 1 :]]
-        tree = piece + sum(merges)
-        chain = piece + found["chain"] * (workers - 1) / (FILES - 1)
-        shared = piece + sum(
-            sum(level) / workers for level in islice(levels, height + 1, len(levels))
-        )
-        times = [piece, sum(merges), tree, chain, shared]
-        cells = [f"{seconds:.2f}" for seconds in times]
-        rows.append([str(workers), *cells, *(f"{serial / t:.1f}" for t in times[2:])])
+        piece = pieces.makespan(workers)
+        by_range = sum(step.makespan(workers) for step in ranges)
+        in_tree = sum(max(step.seconds) for step in tree[height:])
+        cells = [f"{seconds:.2f}" for seconds in (piece, by_range, in_tree)]
+        times = [f"{serial / (piece + merges):.1f}" for merges in (by_range, in_tree)]
+        rows.append([str(workers), *cells, *times])
     return rows[::-1]
 
 
@@ -187,20 +219,16 @@ def main() -> None:
                 cells = [f"{of['wall']:.1f}", f"{of['cpu']:.1f}", f"{of['peak']:.1f}"]
                 print(row([what, *cells]), flush=True)
         print(f"\n{one['distinct']:,.0f} distinct blocks", flush=True)
-        found: Any = alone(tasks_of, folder)
-        print("\n" + row(["pieces", "tasks", "CPU s each, mean", "most", "MB each, mean", "MB"]))
-        print(row(["---:"] * 6))
-        for height, (times, sizes) in enumerate(zip(found["levels"], found["sizes"], strict=True)):
-            mean, megabytes = sum(times) / len(times), sum(sizes) / 1e6
-            cells = [f"{mean:.2f}", f"{max(times):.2f}", f"{megabytes / len(times):.1f}"]
-            print(row([str(1 << height), str(len(times)), *cells, f"{megabytes:.0f}"]))
-        print(
-            f"\nchain of {FILES - 1} merges: {found['chain']:.2f} s; {found['peak']:.1f} GB peak\n"
-        )
-        heads = ["workers", "piece", "merges", "tree", "chain", "divided", "tree x", "chain x"]
-        print(row([*heads, "divided x"]))
-        print(row(["---:"] * 9))
-        for cells in critical_paths(min(cpu), found):
+        steps: list[Any] = [alone(run_step, tasks) for tasks in steps_of(folder)]
+        print("\n" + row(["step", "tasks", "CPU s each, mean", "most", "MB", "peak GB"]))
+        print(row(["---", *["---:"] * 5]))
+        for step in steps:
+            mean, most = sum(step.seconds) / len(step.seconds), max(step.seconds)
+            cells = [f"{mean:.2f}", f"{most:.2f}", f"{step.written / 1e6:.0f}", f"{step.peak:.2f}"]
+            print(row([step.name, str(len(step.seconds)), *cells]))
+        heads = ["workers", "pieces", "ranges", "tree", "with ranges x", "with a tree x"]
+        print("\n" + row(heads) + "\n" + row(["---:"] * len(heads)))
+        for cells in critical_paths(min(cpu), steps):
             print(row(cells))
 
 

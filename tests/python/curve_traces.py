@@ -11,8 +11,10 @@ import numpy as np
 from click.testing import CliRunner
 
 from mcsim.cli.main import cli
+from mcsim.locality.column_file import ColumnFile
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.curve_pieces import CurvePiece
+from mcsim.locality.curve_ranges import MOST_JOINS, RangeMerge, can_merge_by_ranges
 from mcsim.sweeps.curve_plan import CurvePlan, planned
 from mcsim.sweeps.curves import CurveTask, checked, run_task
 from mcsim.traces.open import Reading
@@ -47,10 +49,29 @@ def plan_of(files: list[Path], count: int, folder: Path, **more: Any) -> CurvePl
 
 
 def in_pieces(plan: CurvePlan, rng: random.Random) -> CurvePiece:
-    """Merge neighbours in random order: every tree can come out."""
+    """Merge neighbours in random order, every tree can come out, and by ranges of hashes."""
     for index in range(plan.count):
         run_task(CurveTask(plan, index, index + 1))
-    pieces = [CurvePiece.read(plan.path(index, index + 1)) for index in range(plan.count)]
+    paths = tuple(plan.path(index, index + 1) for index in range(plan.count))
+    whole = _in_a_tree([CurvePiece.read(path) for path in paths], rng)
+    if can_merge_by_ranges([ColumnFile(path) for path in paths]):
+        joins = rng.choice([1, 2, rng.randrange(1, MOST_JOINS), MOST_JOINS])
+        merge = RangeMerge(paths, plan.folder / f"ranges{joins}", joins)
+        for task in range(joins):
+            merge.join(task)
+        for index in range(plan.count):
+            merge.rank(index)
+        resolved = [merge.resolve(index) for index in range(plan.count)]
+        assert not any(len(curve.columns["first"]) for curve in resolved[-1].curves.values())
+        found = _in_a_tree(resolved, rng).finished()
+        expected = whole.finished()
+        assert found.keys() == expected.keys()
+        for label, curve in found.items():
+            expect_equal(curve, expected[label])
+    return whole
+
+
+def _in_a_tree(pieces: list[CurvePiece], rng: random.Random) -> CurvePiece:
     while len(pieces) > 1:
         at = rng.randrange(len(pieces) - 1)
         pieces[at : at + 2] = [pieces[at].merge(pieces[at + 1])]

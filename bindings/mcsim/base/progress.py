@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +38,7 @@ class Stage:
     unit: str
     done: int = 0
     begun: float = field(default_factory=time.monotonic)
+    counted_as: dict[str, float] = field(default_factory=dict)
     _progress: Progress | None = None
     _task: TaskID | None = None
 
@@ -159,13 +161,19 @@ class Reporter:
         self._begin(name)
         title = f"{name} {about}".rstrip()
         finished = False
+        around = _innermost.set(stage)
         try:
             with self.under_way(title, total) as stage._task:
                 stage._progress = self._progress
                 yield stage
             finished = True
         finally:
+            _innermost.reset(around)
             self._end(name, finished)
+        with self._lock:
+            for other, seconds in stage.counted_as.items():
+                self.seconds[name] = self.seconds.get(name, 0.0) - seconds
+                self.seconds[other] = self.seconds.get(other, 0.0) + seconds
         elapsed = time.monotonic() - stage.begun
         self.note(f"{title:<34} {elapsed:8.2f} s  {stage.summary()}".rstrip())
 
@@ -199,6 +207,22 @@ class Reporter:
             if finished and not self._under_way[name]:
                 elapsed = time.monotonic() - self._since[name]
                 self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+
+
+_innermost: ContextVar[Stage | None] = ContextVar("stage", default=None)
+
+
+def count_as(name: str, seconds: float) -> None:
+    """Count seconds of the stage under way in this thread as another one; without any, do nothing.
+
+    Parameters
+    ----------
+    name : str
+        Key of the seconds in `Reporter.seconds`.
+    seconds : float
+    """
+    if (stage := _innermost.get()) is not None:
+        stage.counted_as[name] = stage.counted_as.get(name, 0.0) + seconds
 
 
 def _printable_lines(text: str) -> str:

@@ -135,10 +135,12 @@ def _partition(
 ) -> ResultTable:
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacity
-    from mcsim.locality.prefix_divisions import prefix_partition
+    from mcsim.locality.prefix_divisions import MOST_BLOCKS, prefix_partition
 
     with mistakes_in("--partition"):
         capacity = parse_capacity(size, curve.distinct, curve.block_bytes)
+        if capacity > MOST_BLOCKS:
+            raise ValueError(f"at most {MOST_BLOCKS:,} blocks, got {capacity:,}")
     return prefix_partition(
         trace,
         capacity,

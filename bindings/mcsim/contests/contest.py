@@ -117,9 +117,9 @@ def arena(
     --------
     >>> loop = np.tile(np.arange(40), 9)
     >>> trace = mc.Trace.from_arrays(np.arange(360), 4096 * loop, 4096)
-    >>> ranking = mc.arena(trace, ["lru", "mru", "fifo"], ["50%"], threads=1)
+    >>> ranking = mc.arena(trace, ["lru", "mru"], ["50%"], threads=1)
     >>> ranking.candidate.tolist(), ranking.score.round(2).tolist()
-    (['mru', 'fifo', 'lru'], [1.0, 0.0, 0.0])
+    (['mru', 'lru'], [1.0, 0.0])
     """
     is_one = isinstance(traces, (Trace, Blocks, str, os.PathLike))
     given: list[Any] = [traces] if is_one else list_of("traces", traces, "traces")

@@ -35,9 +35,9 @@ class Scale:
         Examples
         --------
         >>> from mcsim.contests.scores import Scale
-        >>> scale = Scale(np.array([[0.2, 0.5]]), np.array([[0.6, 0.5]]))
+        >>> scale = Scale(np.array([[0.25, 0.5]]), np.array([[0.75, 0.5]]))
         >>> scale.scores(np.array([[0.5, 0.5]])).tolist()
-        [[0.7499999999999999, nan]]
+        [[0.5, nan]]
         """
         gain = self.optimum - self.lru
         scores = np.full(gain.shape, np.nan)

@@ -26,6 +26,8 @@ ALL = ""
 
 VM_BITS = 48
 
+_GROUPED = ("first", "last")
+
 Partial = _locality.PartialCurve | _locality.PartialSample
 
 
@@ -115,6 +117,45 @@ def from_columns(
     if facts["estimator"] == "exact":
         return _locality.PartialCurve.from_columns(columns, numbers)
     return _locality.PartialSample.from_columns(columns, numbers)
+
+
+def parts_of(curve: Partial) -> dict[str, list[NDArray[Any]]]:
+    """Return the columns of a curve in parts: blocks by ranges of their hashes, and the ranges."""
+    parts = {name: [column] for name, column in curve.columns.items()}
+    if isinstance(curve, _locality.PartialCurve):
+        for name in _GROUPED:
+            range_of, keys, counts = _locality.group_by_hash(parts[name][0])
+            parts[name] = np.split(keys, np.cumsum(counts)[:-1]) if len(keys) else []
+            parts[f"{name}_range"] = [range_of]
+    return parts
+
+
+def from_parts(
+    columns: dict[str, NDArray[Any]], numbers: dict[str, Any], facts: Mapping[str, Any]
+) -> Partial:
+    """Return the curve of the columns of `parts_of`, with the parts of each put together."""
+    if facts["estimator"] == "exact":
+        for name in _GROUPED:
+            keys = np.empty(0, np.uint64)
+            if len(range_of := columns.get(f"{name}_range", keys)):
+                keys = _locality.ungroup(range_of, columns[name])
+            columns[name] = keys
+    return from_columns(columns, numbers, facts)
+
+
+def renumbered_keys(
+    keys: NDArray[np.uint64],
+    numbers: Sequence[int],
+    ends: NDArray[np.bool_] | None = None,
+) -> NDArray[np.uint64]:
+    """Return keys with other numbers of VMs; those at `ends` come after the last key of a VM."""
+    if list(numbers) == list(range(len(numbers))):
+        return keys
+    vm = (keys if ends is None else keys - ends) >> np.uint64(VM_BITS)
+    moved: NDArray[np.uint64] = keys + (
+        (np.array(numbers, np.uint64)[vm] - vm) << np.uint64(VM_BITS)
+    )
+    return moved
 
 
 def check_narrow(*numbers: NDArray[np.uint64]) -> None:

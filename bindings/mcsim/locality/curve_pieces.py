@@ -8,41 +8,33 @@ merges. Keys of blocks have the position of their VM in the upper 16 bits.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mcsim.base.errors import ConfigError
-from mcsim.base.files import replacing
-from mcsim.base.inputs import open_regular, parse_object
+from mcsim.locality.column_file import ColumnFile, write_columns
 from mcsim.locality.curve_discards import VmDiscards
 from mcsim.locality.curve_parts import (
     ALL,
-    VM_BITS,
     Ends,
     Partial,
     check_narrow,
     curves_of,
     from_columns,
+    from_parts,
     merged,
     nothing,
+    parts_of,
+    renumbered_keys,
 )
 from mcsim.locality.estimators import curve_of
 
 if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.references.blocks import Blocks
-
-_MAGIC = b"mcsim curve piece 2\n"
-_HEAD = len(_MAGIC) + 8 + 32
-_MOST_HEADER = 2**30
 
 
 @dataclass(frozen=True)
@@ -181,23 +173,21 @@ class CurvePiece:
     def _renumbered(self, vms: Sequence[str]) -> CurvePiece:
         """Return the piece with the numbers that its VMs have in a list."""
         number_of = {vm: number for number, vm in enumerate(vms)}
-        numbers = np.array([number_of[vm] for vm in self.vms], np.uint64)
-        if np.array_equal(numbers, np.arange(len(numbers))):
+        numbers = [number_of[vm] for vm in self.vms]
+        if numbers == list(range(len(numbers))):
             return self
         chosen = [ALL] if self.facts["by"] == "vm" else self.curves
         moved = {label: self._moved(self.curves[label], numbers) for label in chosen}
         return replace(self, vms=tuple(vms), curves={**self.curves, **moved})
 
-    def _moved(self, curve: Partial, numbers: NDArray[np.uint64]) -> Partial:
+    def _moved(self, curve: Partial, numbers: Sequence[int]) -> Partial:
         """Return a curve with other numbers of VMs."""
         columns = dict(curve.columns)
         for name in _KEYS:
-            keys = columns[name]
-            if name == "first" and len(columns["kinds"]):
-                # A range ends before the first key after it, which may look like another VM's.
-                keys = keys - (columns["kinds"] == _DISCARD_END)
-            vm = keys >> np.uint64(VM_BITS)
-            columns[name] = columns[name] + ((numbers[vm] - vm) << np.uint64(VM_BITS))
+            # A range ends before the first key after it, which may look like another VM's.
+            is_end = name == "first" and len(columns["kinds"]) > 0
+            ends = columns["kinds"] == _DISCARD_END if is_end else None
+            columns[name] = renumbered_keys(columns[name], numbers, ends)
         return from_columns(columns, curve.numbers, self.facts)
 
     def finished(self) -> dict[str, HitRatioCurve]:
@@ -212,7 +202,6 @@ class CurvePiece:
 
     def write(self, path: Path) -> None:
         """Write the piece to a file, which appears whole or not at all."""
-        columns = [(label, *of) for label, c in self.curves.items() for of in c.columns.items()]
         header = {
             "facts": self.facts,
             "place": self.place,
@@ -220,71 +209,45 @@ class CurvePiece:
             "vms": self.vms,
             "contents": {at: astuple(content) for at, content in self.contents.items()},
             "curves": {label: curve.numbers for label, curve in self.curves.items()},
-            "columns": [(label, name, of.dtype.str, len(of)) for label, name, of in columns],
         }
-        text = json.dumps(header).encode()
-        text += b" " * (-(_HEAD + len(text)) % 8)  # aligns the columns
-        head = _MAGIC + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest()
-        digest = hashlib.sha256()
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            for chunk in (head, text, *_aligned(columns)):
-                digest.update(chunk)
-                file.write(chunk)
-            file.write(digest.digest())
+        columns = {
+            (label, name): parts
+            for label, curve in self.curves.items()
+            for name, parts in parts_of(curve).items()
+        }
+        write_columns(path, header, columns)
 
     @classmethod
-    def read(cls, path: Path) -> CurvePiece:
+    def read(cls, path: Path, *, with_last: bool = True) -> CurvePiece:
         """Read what `write` wrote.
+
+        Parameters
+        ----------
+        path : Path
+        with_last : bool
+            Whether the exact curves get the blocks by last access.
 
         Raises
         ------
         ConfigError
             If the file is no piece, is of another version, or is damaged.
         """
-        with open_regular(path) as file:
-            content = memoryview(file.read())
-        body, seal = content[:-32], bytes(content[-32:])
-        header, at = _header(path, body)
-        if hashlib.sha256(body).digest() != seal:
-            raise ConfigError(f"{path}: damaged: its checksum does not match; make it again")
-        columns: dict[str, dict[str, NDArray[Any]]] = {label: {} for label in header["curves"]}
-        for label, name, dtype, count in header["columns"]:
-            columns[label][name] = np.frombuffer(body, dtype, count, at)
-            at += -(-columns[label][name].nbytes // 8) * 8
-        curves = {
-            label: from_columns(columns[label], numbers, header["facts"])
-            for label, numbers in header["curves"].items()
-        }
+        file = ColumnFile(path)
+        header = file.header
+        skipped = () if with_last else ("last", "last_range")
+        curves = {}
+        for label, numbers in header["curves"].items():
+            columns = {n: file.read(label, n) for n in file.names(label) if n not in skipped}
+            curves[label] = from_parts(columns, numbers, header["facts"])
         begin, end = header["place"]
         spans = tuple(_span_of(span) for span in header["spans"])
         contents = _contents_of(header)
         return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves, contents)
 
     @staticmethod
-    def place_in(path: Path) -> tuple[dict[str, Any], tuple[int, int]]:
-        """Return the facts and the place of a piece in a file; raise as `read` does."""
-        header = _header_in(path)
-        begin, end = header["place"]
-        return header["facts"], (begin, end)
-
-    @staticmethod
     def contents_in(path: Path) -> dict[int, FileContent]:
         """Return the contents that a piece in a file depends on; raise as `read` does."""
-        return _contents_of(_header_in(path))
-
-
-def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of columns, each with zeros up to a multiple of 8."""
-    for _, _, column in columns:
-        yield column.view(np.uint8).data
-        yield bytes(-column.nbytes % 8)
-
-
-def _header_in(path: Path) -> dict[str, Any]:
-    with open_regular(path) as file:
-        head = file.read(_HEAD)
-        length = min(_length_in(head), _MOST_HEADER)
-        return _header(path, memoryview(head + file.read(length)))[0]
+        return _contents_of(ColumnFile(path).header)
 
 
 def _contents_of(header: dict[str, Any]) -> dict[int, FileContent]:
@@ -292,21 +255,6 @@ def _contents_of(header: dict[str, Any]) -> dict[int, FileContent]:
         int(at): FileContent(digest, tuple(state))
         for at, (digest, state) in header["contents"].items()
     }
-
-
-def _header(path: Path, body: memoryview) -> tuple[dict[str, Any], int]:
-    """Return the header of a piece, and where its columns begin."""
-    if bytes(body[: len(_MAGIC)]) != _MAGIC:
-        raise ConfigError(f"{path}: not a piece of a curve of this version of mcsim")
-    end = _HEAD + _length_in(body)
-    text = bytes(body[_HEAD:end])
-    if hashlib.sha256(text).digest() != bytes(body[len(_MAGIC) + 8 : _HEAD]):
-        raise ConfigError(f"{path}: damaged: the checksum of its header does not match")
-    return parse_object(text), end
-
-
-def _length_in(head: bytes | memoryview) -> int:
-    return int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
 
 
 _KEYS = ("first", "last", "gone")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mcsim.optimizers.optimizer import Optimizer
     from mcsim.tables.formatted_table import RowStyle
 
+MOST_BLOCKS = 2**31
+"""Blocks of a cache that is divided, at most."""
+
 _STEPS = 512
 """Sizes of a part other than 0."""
 
@@ -80,7 +83,7 @@ def prefix_partition(
     >>> parts.token_hits.tolist(), parts.shared_token_hits.tolist()
     ([16, 0, 16], [0, 0, 0])
     """
-    blocks = whole_number("capacity", capacity, 1, 2**31)
+    blocks = whole_number("capacity", capacity, 1, MOST_BLOCKS)
     _check_optimizer(optimizer)
     shared = prefix_curves(trace, order=order, full_hit=full_hit)
     if interval is None:

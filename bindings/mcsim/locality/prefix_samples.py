@@ -7,13 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.locality.prefix_depths import (
-    FullHit,
-    count_hits,
-    hits_without_limit,
-    reductions_of,
-    tail_first,
-)
+from mcsim.locality.prefix_depths import FullHit, reductions_of, tail_first
 from mcsim.traces.chains import ChainTrace
 
 _ODD = 0x9E3779B97F4A7C15
@@ -45,8 +39,9 @@ def estimated_hits(
     hits : ndarray of int64, shape (3, k)
         Hit blocks, hit tokens and requests that hit as a whole.
     """
-    keep = _mixed(trace.blocks.astype(np.uint64) + np.uint64(seed * _ODD % 2**64))
-    is_sampled = keep < np.uint64(min(rate * 2**64, 2**64 - 2**11))
+    numbers = np.arange(int(trace.blocks.max(initial=0)) + 1, dtype=np.uint64)
+    hashes = _mixed(numbers + np.uint64(seed * _ODD % 2**64))
+    is_sampled = (hashes < np.uint64(min(rate * 2**64, 2**64 - 2**11)))[trace.blocks]
     index = np.concatenate([[0], np.cumsum(is_sampled)])
     sample = replace(trace, starts=index[trace.starts], blocks=trace.blocks[is_sampled])
     depths = tail_first(sample)
@@ -66,11 +61,11 @@ def estimated_hits(
         [hits - fewer_blocks, hits * trace.block_tokens - fewer_tokens, full], axis=1
     )
     counts = counts + missing[:, None]
-    ceilings = count_hits(trace, hits_without_limit(trace), reductions, counted)
+    most = [trace.lengths[counted].sum(), trace.tokens[counted].sum(), counted.sum()]
     used = np.flatnonzero(hits + full)
     found = np.rint(counts[:, used] / rate).astype(np.int64)
     capacities = (used / rate).astype(np.int64) + 1
-    return capacities, np.clip(found, 0, np.array(ceilings)[:, None])
+    return capacities, np.clip(found, 0, np.array(most)[:, None])
 
 
 def _weights(

@@ -157,10 +157,12 @@ def prefix_policies(policies: str | Sequence[str]) -> list[PolicySpec]:
     own = (*_policies.leaf_rules, PREFIX_BOUND)
     specs = []
     for name in names:
-        found = [PolicySpec(name, {})] if name in own else parse_policies(name)
-        if wrong := next((spec.name for spec in found if has_foresight(spec.name)), None):
-            raise ConfigError(f"{wrong}: not a policy of prefixes; `bound` is their upper bound")
-        specs += found
+        try:
+            specs += [PolicySpec(name, {})] if name in own else parse_policies(name)
+        except ConfigError as error:
+            raise ConfigError(f"policies: {error}; or one of {', '.join(own)}") from None
+    if wrong := next((spec.name for spec in specs if has_foresight(spec.name)), None):
+        raise ConfigError(f"policies: {wrong}: uses the future; `bound` is the upper bound")
     titles = [str(spec) for spec in specs]
     if twice := next((title for title in titles if titles.count(title) > 1), None):
         raise ConfigError(f"policies: {twice} is given twice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.inputs import printable
+from mcsim.base.progress import count_as
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import is_trusted, kept_store, mark_used, open_cache
 from mcsim.traces.checks import SignCounter
@@ -186,13 +188,20 @@ class Parse:
     def _parse(self, path: Path, opened: list[int], source_digest: str, digest: str) -> Store:
         reader = self.reader()
         signs = SignCounter()
+        began = time.perf_counter()
+        read = 0.0
 
         def batches() -> Iterator[Batch]:
+            nonlocal read
+            since = time.perf_counter()
             while (columns := reader.next()) is not None:
                 self.progress((opened[0] + reader.consumed) // 2, opened[0])
                 batch = batch_with(columns)
                 signs.add(batch)
+                read += time.perf_counter() - since
                 yield batch
+                since = time.perf_counter()
+            read += time.perf_counter() - since
 
         keys = cache(lambda: keys_of(reader.keys))
 
@@ -200,7 +209,7 @@ class Parse:
             self.check_unchanged(opened, source_digest)
             return self.describe(reader, counts, signs, keys(), (source_digest, digest))
 
-        return write_store(
+        store = write_store(
             path,
             batches(),
             describe,
@@ -209,6 +218,8 @@ class Parse:
             keys=keys,
             private=True,
         )
+        count_as("store", time.perf_counter() - began - read)
+        return store
 
     def describe(
         self,

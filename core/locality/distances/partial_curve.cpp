@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/guarded.hpp"
+#include "core/locality/distances/hash_ranges.hpp"
 #include "core/locality/distances/request_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
@@ -101,6 +102,11 @@ void count_equal_requests(PartialCurve& piece) {
   piece.request_bytes = 0;
 }
 
+// Whether two pieces count requests in the same way.
+bool count_alike(const PartialCurve& left, const PartialCurve& right) {
+  return left.mode == right.mode && left.request_bytes == right.request_bytes;
+}
+
 // Makes both pieces count requests in the same way. A piece without accesses fits any other.
 void unify(PartialCurve& left, PartialCurve& right) {
   if (left.accesses() == 0) {
@@ -110,7 +116,7 @@ void unify(PartialCurve& left, PartialCurve& right) {
     right.mode = left.mode;
     right.request_bytes = left.request_bytes;
   }
-  if (left.mode == right.mode && left.request_bytes == right.request_bytes) return;
+  if (count_alike(left, right)) return;
   for (PartialCurve* piece : {&left, &right}) {
     if (left.mode == Requests::kNone || right.mode == Requests::kNone) {
       piece->requests = {};
@@ -243,11 +249,68 @@ absl::StatusOr<std::vector<Count>> merge_events(PartialCurve& left, const Partia
   return std::move(found.distances);
 }
 
-absl::StatusOr<PartialCurve> merged(PartialCurve left, PartialCurve right) {
-  if (left.ends || right.starts) {
+// The histogram of distances; kCold is cold.
+DistanceHistogram histogram_of(std::span<const Count> distances) {
+  RequestDistances counted(0);
+  Count cold = 0;
+  for (const Count distance : distances) {
+    if (distance == kCold) {
+      ++cold;
+    } else {
+      counted.add_request(distance);
+    }
+  }
+  DistanceHistogram result = counted.requests();
+  result.cold = cold;
+  return result;
+}
+
+// The distances of the first accesses of a piece.
+absl::StatusOr<std::vector<Count>> distances_of(std::size_t firsts, const MovedBlocks& moved) {
+  const std::vector<std::uint32_t> position = positions_of_groups(moved.range_of);
+  std::vector<std::uint32_t> places(firsts);
+  for (std::size_t i = 0; i < moved.access.size(); ++i) {
+    const std::size_t access = moved.access[i];
+    if (access >= firsts || places[position[access]] != 0) {
+      return data_loss("partial curve: moved blocks do not fit its first accesses");
+    }
+    places[position[access]] = static_cast<std::uint32_t>(i + 1);
+  }
+  std::vector<Count> distances(firsts);
+  distances_in_stack(moved.access.size(), places, distances);
+  for (std::size_t i = 0; i < firsts; ++i) {
+    if (places[i] != 0) distances[i] += moved.above[places[i] - 1];
+  }
+  return distances;
+}
+
+absl::StatusOr<PartialCurve> resolved(PartialCurve piece, const MovedBlocks& moved) {
+  const std::size_t firsts = piece.blocks.first.size();
+  const bool fits = piece.events.empty() && moved.range_of.size() == firsts &&
+                    moved.above.size() == moved.access.size();
+  if (!fits) return invalid_argument("partial curve: moved blocks do not fit its first accesses");
+  piece.blocks.first = {};
+  piece.blocks.last = {};
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<Count> distances, distances_of(firsts, moved));
+  if (piece.mode == Requests::kCounted) {
+    PartialRequests requests;
+    add_requests(requests, piece.requests, distances);
+    piece.requests = std::move(requests);
+  }
+  piece.blocks.resolved.merge(histogram_of(distances));
+  return piece;
+}
+
+absl::StatusOr<PartialCurve> merged(PartialCurve left, const PartialCurve& given) {
+  if (left.ends || given.starts) {
     return invalid_argument("partial curves: nothing follows a last piece or precedes a first one");
   }
-  unify(left, right);
+  PartialCurve unified;
+  if (!count_alike(left, given)) {
+    unified = given;
+    unify(left, unified);
+  }
+  const PartialCurve& right = count_alike(left, given) ? given : unified;
   PartialCurve result;
   result.mode = left.mode;
   result.request_bytes = left.request_bytes;
@@ -343,8 +406,12 @@ absl::StatusOr<PartialCurve> analyse(const NumberedPiece& piece) {
                  [&]() -> absl::StatusOr<PartialCurve> { return analysed(piece); });
 }
 
-absl::StatusOr<PartialCurve> merge(PartialCurve left, PartialCurve right) {
-  return guarded("partial curve", [&] { return merged(std::move(left), std::move(right)); });
+absl::StatusOr<PartialCurve> merge(PartialCurve left, const PartialCurve& right) {
+  return guarded("partial curve", [&] { return merged(std::move(left), right); });
+}
+
+absl::StatusOr<PartialCurve> resolve(PartialCurve piece, const MovedBlocks& moved) {
+  return guarded("partial curve", [&] { return resolved(std::move(piece), moved); });
 }
 
 }  // namespace mcsim

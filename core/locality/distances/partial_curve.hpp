@@ -83,6 +83,18 @@ absl::StatusOr<PartialCurve> analyse(const NumberedPiece& piece);
 
 // Returns the curve of `left` followed by `right`. Fails if a block occurs twice where each occurs
 // once, which only damaged data has.
-absl::StatusOr<PartialCurve> merge(PartialCurve left, PartialCurve right);
+absl::StatusOr<PartialCurve> merge(PartialCurve left, const PartialCurve& right);
+
+// The blocks in the stacks of earlier pieces that the first accesses of a piece move, from the
+// bottom up (hash_ranges.hpp).
+struct MovedBlocks {
+  std::span<const std::uint8_t> range_of;  // by first access
+  std::span<const std::uint32_t> access;   // position among the grouped first accesses
+  std::span<const Count> above;            // blocks above that the piece does not access
+};
+
+// Returns the curve of a piece without first and last accesses: those that `moved` does not have
+// are cold. Fails if `moved` does not fit, or the piece has discards.
+absl::StatusOr<PartialCurve> resolve(PartialCurve piece, const MovedBlocks& moved);
 
 }  // namespace mcsim

@@ -47,28 +47,6 @@ Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uin
   return last;
 }
 
-// The distances of accesses, all to different blocks, after an LRU stack of `depth` blocks:
-// places[i] is the position counted from the bottom, 0 for a block that is not in the stack. Stores
-// the distances in `distances` unless it is empty.
-DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places,
-                                     std::span<Count> distances) {
-  std::vector<std::uint32_t> blocks(std::max(depth, places.size()));
-  std::iota(blocks.begin(), blocks.end(), 0U);
-  const auto fresh = static_cast<std::size_t>(std::ranges::count(places, 0U));
-  DenseDistances engine(depth + fresh, std::span<const std::uint32_t>(blocks).first(depth));
-  auto next = static_cast<std::uint32_t>(depth);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    blocks[i] = places[i] == 0 ? next++ : places[i] - 1;
-  }
-  const auto accesses = std::span<const std::uint32_t>(blocks).first(places.size());
-  if (distances.empty()) {
-    engine.process(accesses);
-  } else {
-    engine.process(accesses, distances);
-  }
-  return engine.histogram();
-}
-
 // Marks the places of `left` that a piece accessed; fails if it accessed one twice.
 absl::StatusOr<std::vector<bool>> marked(std::size_t depth, std::span<const std::uint32_t> places) {
   std::vector<bool> moved(depth + 1);
@@ -287,6 +265,25 @@ absl::StatusOr<PartialDistances> read(std::string_view bytes) {
 }
 
 }  // namespace
+
+DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places,
+                                     std::span<Count> distances) {
+  std::vector<std::uint32_t> blocks(std::max(depth, places.size()));
+  std::iota(blocks.begin(), blocks.end(), 0U);
+  const auto fresh = static_cast<std::size_t>(std::ranges::count(places, 0U));
+  DenseDistances engine(depth + fresh, std::span<const std::uint32_t>(blocks).first(depth));
+  auto next = static_cast<std::uint32_t>(depth);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    blocks[i] = places[i] == 0 ? next++ : places[i] - 1;
+  }
+  const auto accesses = std::span<const std::uint32_t>(blocks).first(places.size());
+  if (distances.empty()) {
+    engine.process(accesses);
+  } else {
+    engine.process(accesses, distances);
+  }
+  return engine.histogram();
+}
 
 DistanceHistogram PartialDistances::histogram() const {
   DistanceHistogram result = resolved;

@@ -61,4 +61,10 @@ struct MergeOptions {
 absl::StatusOr<PartialDistances> merge(PartialDistances&& left, const PartialDistances& right,
                                        const MergeOptions& options);
 
+// The distances of accesses, all to different blocks, after an LRU stack of `depth` blocks:
+// places[i] is the position counted from the bottom, 0 for a block that is not in the stack. Stores
+// the distances in `distances` unless it is empty.
+DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places,
+                                     std::span<Count> distances);
+
 }  // namespace mcsim

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from mcsim.base.progress import Reporter
+from mcsim.base.progress import Reporter, count_as
 
 
 def test_stages_of_one_name_add_up() -> None:
@@ -28,10 +28,24 @@ def test_stages_at_a_time_are_counted_once() -> None:
     assert reporter.seconds["intern"] <= reporter.seconds["replay"]
 
 
+def test_seconds_of_a_stage_are_counted_as_another() -> None:
+    reporter = Reporter()
+    count_as("store", 1.0)
+    with reporter.stage("parse"), reporter.stage("intern"):
+        count_as("store", 0.25)
+    assert reporter.seconds["store"] == 0.25
+    assert -0.25 <= reporter.seconds["intern"] < 0
+    assert reporter.seconds["parse"] >= 0
+
+
 def test_a_stage_that_fails_is_not_counted() -> None:
+    def store_and_fail() -> float:
+        count_as("store", 0.25)
+        return 1 / 0
+
     reporter = Reporter()
     with pytest.raises(ZeroDivisionError), reporter.stage("replay"):
-        _ = 1 / 0
+        store_and_fail()
     assert reporter.seconds == {}
 
 

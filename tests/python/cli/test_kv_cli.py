@@ -175,7 +175,7 @@ def test_policies(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "leaf-lru 40.00 60.00" in text
     assert (tmp_path / "chat-kv.svg").is_file()
     for wrong, message in {
-        ("--policies", "opt"): "opt: not a policy of prefixes",
+        ("--policies", "opt"): "policies: opt: uses the future",
         ("--pin", "arrival-to-finish"): "--pin: of which policies?",
         ("--policies", "leaf-lru", "--pin", "arrival-to-finish"): "no finish times",
         ("--policies", "lru", "--target-token-hits", "1%"): "--policies and --target-token-hits",

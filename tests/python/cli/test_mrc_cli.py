@@ -379,6 +379,19 @@ def test_the_smallest_size_for_a_hit_ratio(printed: Any) -> None:
     assert target.split()[:6] == ["16", "KiB", "4", "45.00", "3.59", "ms"]
 
 
+def test_stages_as_json(run: Any) -> None:
+    """The trace is written to the cache the first time alone."""
+    for command in (["mrc"], ["compare", "--sizes", "2 blocks"]):
+        (name, *options) = command
+        Path("loops.csv").write_text(Path("loops.csv").read_text() + "\n")
+        for stages in ({"parse", "store", "intern"}, {"parse", "intern"}):
+            _, printed, _ = run(name, "loops.csv", *options, "--json")
+            seconds = json.loads("\n".join(printed))["stages"]
+            assert stages <= seconds.keys()
+            assert ("store" in seconds) == ("store" in stages)
+            assert all(second >= 0 for second in seconds.values())
+
+
 def test_the_smallest_size_for_a_latency_as_json(printed: Any) -> None:
     out = printed("size", "loops.csv", "--target-latency", "1ms", "--tier", "dram", "--json")
     said = json.loads("\n".join(out))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,9 +76,10 @@ def test_a_sample_of_blocks_estimates_the_curve() -> None:
         assert (found.requests, found.blocks) == (exact.requests, exact.blocks)
         assert found.tokens == exact.tokens
         assert (np.diff(found.capacities) > 0).all()
-    for unit in get_args(PrefixUnit):
+    units: dict[PrefixUnit, float] = {"blocks": 0.02, "tokens": 0.02, "requests": 0.03}
+    for unit, most in units.items():
         errors = [found.of(unit).at(sizes) - exact.of(unit).at(sizes) for found in samples]
-        assert np.abs(errors).mean() < 0.02, unit
+        assert np.abs(errors).mean() < most, unit
         assert np.abs(np.mean(errors, axis=0)).max() < 0.02, unit  # no bias
     assert np.array_equal(
         mc.prefix_curve(trace, rate=1).token_hits, mc.prefix_curve(trace).token_hits

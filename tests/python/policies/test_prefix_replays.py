@@ -126,8 +126,8 @@ def test_shares_of_the_distinct_blocks() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"policies": "opt"}, "opt: not a policy of prefixes; `bound` is their upper bound"),
-        ({"policies": "leaf-mru"}, "unknown eviction policy 'leaf-mru'"),
+        ({"policies": "opt"}, "policies: opt: uses the future; `bound` is the upper bound"),
+        ({"policies": "leaf-mru"}, "policies: unknown eviction policy 'leaf-mru'"),
         ({"policies": "lru,fifo,lru"}, "policies: lru is given twice"),
         ({"policies": "sieve", "pin": "arrival-to-finish"}, "pin: not for sieve; for leaf-lru"),
         ({"pin": "always"}, "pin: unknown choice 'always'"),

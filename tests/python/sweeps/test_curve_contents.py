@@ -18,7 +18,8 @@ from mcsim.base.progress import Reporter
 from mcsim.locality.curve_parts import ALL
 from mcsim.locality.curve_pieces import CurvePiece
 from mcsim.locality.estimators import hit_ratio_curve
-from mcsim.sweeps.curves import levels, merge_files, run_by
+from mcsim.sweeps.curve_contents import Contents
+from mcsim.sweeps.curves import merge_files, missing_pieces, run_by
 from mcsim.traces.trace import Trace
 
 OLD = 10**18
@@ -56,7 +57,8 @@ def test_a_touched_file_is_not_computed_again(tmp_path: Path) -> None:
     os.utime(files[1])
     moved = files[0].rename(tmp_path / "moved")
     moved.rename(files[0])
-    assert levels(replace(plan)) == []
+    assert missing_pieces(replace(plan)) == []
+    assert Contents(plan).is_current(plan.path(0, 4))
     assert "already" in run("mrc", *files, "--shard", "0/1") + run("mrc", *files, "--shard", "0/1")
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
@@ -68,8 +70,8 @@ def test_a_changed_file_of_the_same_size_and_time_is(tmp_path: Path) -> None:
         before = run_by(plan, executor, Reporter()).finished()[ALL]
     change(files[1])
     # Those of the first file stay.
-    missing = [[(task.begin, task.end) for task in level] for level in levels(plan)]
-    assert missing == [[(2, 3), (3, 4)], [(2, 4)], [(0, 4)]]
+    assert [task.begin for task in missing_pieces(plan)] == [2, 3]
+    assert not Contents(plan).is_current(plan.path(0, 4))
     with ThreadPoolExecutor(2) as executor:
         after = run_by(plan, executor, Reporter()).finished()[ALL]
     whole = Trace.join([Trace.open(file) for file in files]).blocks("all")

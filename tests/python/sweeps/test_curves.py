@@ -21,9 +21,17 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.curve_parts import ALL
+from mcsim.locality.curve_pieces import CurvePiece
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import Blocks
-from mcsim.sweeps.curves import CurveTask, levels, merge_files, run_by, run_task
+from mcsim.sweeps.curves import (
+    CurveTask,
+    merge_files,
+    missing_merges,
+    missing_pieces,
+    run_by,
+    run_task,
+)
 from mcsim.traces.trace import Trace
 
 
@@ -243,14 +251,56 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
         expect_equal(
             run_by(plan, executor, Reporter()).finished()[ALL], curves_of_whole(files)[ALL]
         )
-    assert levels(plan) == []
+    kept = {file.suffix for file in plan.path(0, 5).parent.iterdir()}
+    assert kept == {".piece"}
+    made = [plan.path(at, at + 1).stat().st_mtime_ns for at in range(5)]
     plan.path(0, 5).unlink()
     plan.path(2, 3).unlink()
-    assert [[task.path for task in level] for level in levels(plan)] == [[plan.path(0, 5)]]
-    plan.path(0, 3).unlink()
-    assert [len(level) for level in levels(plan)] == [1, 1, 1]
+    assert [task.path for task in missing_pieces(plan)] == [plan.path(2, 3)]
     with ThreadPoolExecutor(2) as executor:
         run_by(plan, executor, Reporter())
+    made_again = [plan.path(at, at + 1).stat().st_mtime_ns for at in range(5)]
+    assert [a != b for a, b in zip(made, made_again, strict=True)] == [at == 2 for at in range(5)]
+
+
+def test_merges_by_ranges_continue(tmp_path: Path) -> None:
+    """Tasks with results do not run again, and no task runs for these alone."""
+    rng = np.random.default_rng(9)
+    files = [made_trace(tmp_path, f"t{k}", rng, 90 * k) for k in range(2)]
+    plan = plan_of(files, 4, tmp_path / "pieces")
+    for task in missing_pieces(plan):
+        run_task(task)
+    steps = missing_merges(plan)
+    assert [[task.step for task in level] for level in steps] == [
+        ["join"] * 4,
+        ["rank"] * 4,
+        ["resolve"] * 4,
+        ["add"] * 2,
+        ["add"],
+    ]
+    for task in (*steps[0], steps[1][0]):
+        run_task(task)
+    assert [len(level) for level in missing_merges(plan)] == [3, 4, 2, 1]
+    for task in (*steps[1], *steps[2], steps[3][0]):
+        run_task(task)
+    assert missing_merges(plan) == [[steps[3][1]], steps[4]]
+    for file in plan.path(0, 1).parent.glob("*.join"):
+        file.unlink()
+    assert missing_merges(plan) == [[steps[3][1]], steps[4]]
+    content = (damaged := steps[2][0].path).read_bytes()
+    damaged.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ConfigError, match="damaged"):
+        CurvePiece.read(damaged)
+
+
+def test_pieces_with_discards_are_merged_in_a_tree(tmp_path: Path) -> None:
+    trace = Trace.from_arrays(
+        range(8), [0, 4096] * 4, 4096, op=[0, 0, 0, 2, 0, 0, 1, 0], source="d"
+    )
+    plan = plan_of([trace.save(tmp_path / "d.arrow")], 4, tmp_path / "pieces")
+    for task in missing_pieces(plan):
+        run_task(task)
+    assert [[task.step for task in level] for level in missing_merges(plan)] == [["", ""], [""]]
 
 
 def test_a_worker_with_another_mcsim_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/random.hpp"
+#include "core/locality/distances/hash_ranges.hpp"
 #include "core/locality/distances/request_distances.hpp"
 #include "tests/support/naive.hpp"
 
@@ -85,6 +86,89 @@ void expect_equal(const CurveEstimate& a, const CurveEstimate& b) {
   EXPECT_EQ(a.bytes, b.bytes);
 }
 
+// The keys of some ranges, and the number of those before them.
+struct Selected {
+  std::uint32_t at = 0;
+  std::vector<std::uint64_t> keys;
+};
+
+Selected selected(const std::vector<std::uint64_t>& keys, std::size_t begin, std::size_t end) {
+  Selected result;
+  const GroupedKeys grouped = group_by_hash(keys);
+  std::size_t next = 0;
+  for (std::size_t range = 0; range < end; ++range) {
+    const auto from = grouped.keys.begin() + static_cast<std::ptrdiff_t>(next);
+    const auto until = from + static_cast<std::ptrdiff_t>(grouped.count[range]);
+    if (range >= begin) result.keys.insert(result.keys.end(), from, until);
+    if (range < begin) result.at += static_cast<std::uint32_t>(grouped.count[range]);
+    next += grouped.count[range];
+  }
+  return result;
+}
+
+// The moves of the blocks in the stacks of all pieces, joined in `tasks` parts.
+std::vector<RangeJoin::Moves> joined(const std::vector<PartialCurve>& pieces, std::size_t tasks) {
+  std::vector<RangeJoin::Moves> result(pieces.size());
+  for (std::size_t task = 0; task < tasks; ++task) {
+    const std::size_t begin = task * kHashRanges / tasks;
+    const std::size_t end = (task + 1) * kHashRanges / tasks;
+    RangeJoin join(pieces.size());
+    std::vector<std::size_t> sizes;
+    for (const PartialCurve& piece : pieces) {
+      const Selected first = selected(piece.blocks.first, begin, end);
+      const Selected last = selected(piece.blocks.last, begin, end);
+      EXPECT_TRUE(join.add(first.keys, first.at, last.keys).ok());
+      sizes.push_back(last.keys.size());
+    }
+    const RangeJoin::Moves all = join.finish();
+    std::ptrdiff_t from = 0;
+    for (std::size_t j = 0; j < pieces.size(); ++j) {
+      const auto until = from + static_cast<std::ptrdiff_t>(sizes[j]);
+      result[j].piece.insert(result[j].piece.end(), all.piece.begin() + from,
+                             all.piece.begin() + until);
+      result[j].access.insert(result[j].access.end(), all.access.begin() + from,
+                              all.access.begin() + until);
+      from = until;
+    }
+  }
+  return result;
+}
+
+// Merges all pieces by ranges of hashes.
+PartialCurve merged_by_ranges(const std::vector<PartialCurve>& pieces, std::size_t tasks) {
+  std::vector<RankedMoves> ranked;
+  const std::vector<RangeJoin::Moves> moves = joined(pieces, tasks);
+  for (std::size_t j = 0; j < pieces.size(); ++j) {
+    const auto range_of = group_by_hash(pieces[j].blocks.last).range_of;
+    ranked.push_back(rank_moves(range_of, moves[j].piece, moves[j].access, pieces.size()).value());
+  }
+  std::vector<PartialCurve> resolved;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    std::vector<std::uint32_t> access;
+    std::vector<Count> above;
+    for (std::size_t j = 0; j < k; ++j) {
+      Count later = 0;
+      for (std::size_t between = j + 1; between < k; ++between) {
+        for (std::size_t n = k + 1; n <= pieces.size(); ++n) {
+          later += static_cast<Count>(ranked[between].count[n]);
+        }
+      }
+      std::size_t from = 0;
+      for (std::size_t n = 0; n < k; ++n) from += ranked[j].count[n];
+      for (std::size_t i = from; i < from + ranked[j].count[k]; ++i) {
+        access.push_back(ranked[j].access[i]);
+        above.push_back(later + ranked[j].above[i]);
+      }
+    }
+    const auto range_of = group_by_hash(pieces[k].blocks.first).range_of;
+    resolved.push_back(resolve(pieces[k], {range_of, access, above}).value());
+    EXPECT_TRUE(resolved.back().check().ok());
+  }
+  PartialCurve whole = resolved.front();
+  for (std::size_t k = 1; k < resolved.size(); ++k) whole = merge(whole, resolved[k]).value();
+  return whole;
+}
+
 TEST(PartialCurve, EveryDivisionAndEveryTree) {
   Random random(5);
   for (int round = 0; round < 300; ++round) {
@@ -103,6 +187,7 @@ TEST(PartialCurve, EveryDivisionAndEveryTree) {
     }
     if (random.below(2) == 0) pieces.front().start();
     if (random.below(2) == 0) pieces.back().end();
+    const PartialCurve by_ranges = merged_by_ranges(pieces, 1 + random.below(kHashRanges));
     while (pieces.size() > 1) {
       const auto left =
           pieces.begin() + static_cast<std::ptrdiff_t>(random.below(pieces.size() - 1));
@@ -111,6 +196,8 @@ TEST(PartialCurve, EveryDivisionAndEveryTree) {
     }
     EXPECT_TRUE(pieces.front().check().ok());
     expect_equal(pieces.front().curve(), expected_curve(stream, counts));
+    expect_equal(by_ranges.curve(), expected_curve(stream, counts));
+    EXPECT_EQ(by_ranges.distinct(), pieces.front().distinct());
     std::vector<std::uint64_t> distinct = stream.keys;
     std::ranges::sort(distinct);
     distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
@@ -231,6 +318,19 @@ TEST(PartialCurve, RefusesDamagedData) {
   damaged = right;
   damaged.blocks.resolved.count.front() = 0;
   EXPECT_THAT(damaged.check().message(), HasSubstr("do not increase"));
+  RangeJoin join(2);
+  EXPECT_TRUE(join.add({}, 0, left.blocks.last).ok());
+  damaged = right;
+  damaged.blocks.first.push_back(left.blocks.last.front());
+  damaged.blocks.first.push_back(left.blocks.last.front());
+  EXPECT_THAT(join.add(damaged.blocks.first, 0, {}).message(), HasSubstr("a block twice"));
+  const std::vector<std::uint32_t> access{0, 0};
+  const std::vector<Count> above{0, 0};
+  const auto range_of = group_by_hash(right.blocks.first).range_of;
+  EXPECT_THAT(resolve(right, {range_of, access, above}).status().message(),
+              HasSubstr("moved blocks do not fit"));
+  EXPECT_THAT(rank_moves(range_of, {}, {}, 2).status().message(), HasSubstr("do not fit"));
+  EXPECT_THAT(ungroup(range_of, {}).status().message(), HasSubstr("without a range"));
   const std::vector<std::uint32_t> blocks{0, 2};
   const std::vector<std::uint64_t> keys{7, 8};
   EXPECT_THAT(analyse({.blocks = blocks, .key_of = keys}).status().message(),
