@@ -149,6 +149,7 @@ _HOME = {
         "searches.advice": ("Advice", "advise"),
         "searches.search_state": ("Found",),
         "searches.search": ("search",),
+        "searches.settings": ("FoundSettings", "search_settings"),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
         "references.blocks": ("Blocks",),

@@ -43,6 +43,38 @@ Machine make_machine(const std::vector<std::pair<Device, Count>>& tiers, const D
   return machine;
 }
 
+std::shared_ptr<CacheDump> make_cache_dump(std::string file, std::string policy, Count block_bytes,
+                                           Count cache_blocks, bool has_hints, Count text_line,
+                                           const Column<std::uint32_t>& cache_block,
+                                           const Column<std::uint64_t>& origin_block,
+                                           const Column<std::uint8_t>& is_dirty,
+                                           const Column<std::uint32_t>& hint,
+                                           const Column<Count>& text_lines) {
+  auto dump = std::make_shared<CacheDump>(CacheDump{.file = std::move(file),
+                                                    .policy = std::move(policy),
+                                                    .block_bytes = block_bytes,
+                                                    .cache_blocks = cache_blocks,
+                                                    .has_hints = has_hints,
+                                                    .text_line = text_line,
+                                                    .mappings = {}});
+  const auto size = cache_block.size();
+  if (origin_block.size() != size || is_dirty.size() != size || hint.size() != size ||
+      text_lines.size() != size) {
+    throw Error{invalid_argument("cache_dump: columns of different lengths")};
+  }
+  for (py::ssize_t i = 0; i < size; ++i) {
+    if (i > 0 && cache_block.at(i) <= cache_block.at(i - 1)) {
+      throw Error{invalid_argument("cache_dump: cache blocks must increase")};
+    }
+    dump->mappings.push_back({.cache_block = cache_block.at(i),
+                              .origin_block = origin_block.at(i),
+                              .is_dirty = is_dirty.at(i) != 0,
+                              .hint = hint.at(i),
+                              .text_line = text_lines.at(i)});
+  }
+  return dump;
+}
+
 void bind_machine(py::module_& m) {
   def_fields(
       py::class_<Device>(m, "Device", "A device of a tier, or the backend." MCSIM_CONSTANT),
@@ -117,6 +149,12 @@ std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& 
 bool chooses_write_modes(const System& system) { return system.actions().has(Action::kWriteModes); }
 
 void bind_system(py::module_& m) {
+  py::class_<CacheDump, std::shared_ptr<CacheDump>>(
+      m, "CacheDump", "The mappings of a deployed cache, from its metadata." MCSIM_CONSTANT)
+      .def(py::init(&make_cache_dump), py::kw_only(), py::arg("file"), py::arg("policy"),
+           py::arg("block_bytes"), py::arg("cache_blocks"), py::arg("has_hints"),
+           py::arg("text_line"), py::arg("cache_block"), py::arg("origin_block"),
+           py::arg("is_dirty"), py::arg("hint"), py::arg("text_lines"));
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
   def_fields(py::class_<System, std::shared_ptr<System>>(
@@ -142,6 +180,11 @@ void bind_system(py::module_& m) {
       .def("view",
            [](const System& system, const py::kwargs& given) {
              return params_of_view(view_of(system, view_from(given)));
+           })
+      .def("use_cache_dump",
+           [](System& system, std::shared_ptr<CacheDump> dump) {
+             const ExclusiveUse use(system);
+             raise_if_error(system.use_cache_dump(std::move(dump)));
            })
       .def_property_readonly("timers", &timers_of)
       .def_property_readonly("meters", &meter_specs)

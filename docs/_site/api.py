@@ -44,7 +44,10 @@ GROUPS = {
         "Decision",
         "Migration",
     ],
-    "Sizing": ["advise", "Advice", "search", "Found", "tune", "mix", "Mix", "what_if", "WhatIf"],
+    "Sizing": [
+        *("advise", "Advice", "search", "Found", "search_settings", "FoundSettings", "tune"),
+        *("mix", "Mix", "what_if", "WhatIf"),
+    ],
     "Published figures": ["reproduce", "Reproduction"],
     "Names": [
         "describe",

@@ -58,7 +58,8 @@ absl::StatusOr<std::unique_ptr<Host>> DmCache::make_host(const Accesses& trace) 
                          .created = params_.created.ns,
                          .first = params_.created.ns + params_.phase.ns,
                          .rate = params_.rate,
-                         .phases = params_.phases},
+                         .phases = params_.phases,
+                         .dump = dump_},
                         trace));
   host_ = host.get();
   return host;

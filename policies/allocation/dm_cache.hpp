@@ -88,6 +88,10 @@ class DmCache final : public System {
     return {{.name = "interval", .clock = {.period = interval_}}};
   }
   Actions actions() const override { return {}; }
+  absl::Status use_cache_dump(std::shared_ptr<const CacheDump> dump) override {
+    dump_ = std::move(dump);
+    return absl::OkStatus();
+  }
   ExpandOptions trace_view(ExpandOptions experiment) const override;
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -96,6 +100,7 @@ class DmCache final : public System {
   Params params_;
   Machine machine_;
   Nanoseconds interval_;
+  std::shared_ptr<const CacheDump> dump_;
   const DmCacheHost* host_ = nullptr;
 };
 

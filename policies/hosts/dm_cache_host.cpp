@@ -10,6 +10,32 @@ namespace {
 // Prefetch distance, in accesses.
 constexpr std::size_t kAhead = 16;
 
+// The number of each line of the trace on the device of its VM, and the lines of all devices.
+struct LineNumbers {
+  std::vector<std::uint64_t> number;
+  std::uint64_t total = 0;
+};
+
+// Devices end with the last line that the trace accesses.
+LineNumbers number_lines(const Accesses& trace) {
+  const std::size_t line_blocks = trace.line_blocks;
+  const std::uint64_t line_bytes = std::uint64_t{trace.block_bytes} * line_blocks;
+  LineNumbers lines{.number = std::vector<std::uint64_t>(trace.id_count() / line_blocks)};
+  for (const VmInfo& vm : trace.vms) {
+    const std::size_t first = vm.first_id / line_blocks;
+    const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
+    std::uint64_t device_lines = 0;
+    for (std::size_t line = first; line < end; ++line) {
+      lines.number[line] = trace.keeps_addresses
+                               ? trace.block_address[line * line_blocks] / line_bytes
+                               : line - first;
+      device_lines = std::max(device_lines, lines.number[line] + 1);
+    }
+    lines.total += device_lines;
+  }
+  return lines;
+}
+
 struct NoChanges {
   void promoted(std::uint32_t, bool) {}
   void demoted(std::uint32_t) {}
@@ -57,25 +83,13 @@ class DmCacheHost::Changes {
   DmCacheHost& host_;
 };
 
-// Number the regions of the origin that the trace accesses.
+// Return the lines and regions of the origin that the trace accesses, or a dump has.
 absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetup& setup,
                                                                const Accesses& trace) {
   const std::size_t line_blocks = trace.line_blocks;
   const std::uint64_t line_bytes = std::uint64_t{trace.block_bytes} * line_blocks;
-  const std::size_t lines = trace.id_count() / line_blocks;
-  std::vector<std::uint64_t> number(lines);  // of the line on the device of its VM
-  std::uint64_t origin_lines = 0;
-  for (const VmInfo& vm : trace.vms) {
-    const std::size_t first = vm.first_id / line_blocks;
-    const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
-    std::uint64_t device_lines = 0;
-    for (std::size_t line = first; line < end; ++line) {
-      number[line] = trace.keeps_addresses ? trace.block_address[line * line_blocks] / line_bytes
-                                           : line - first;
-      device_lines = std::max(device_lines, number[line] + 1);
-    }
-    origin_lines += device_lines;
-  }
+  const LineNumbers lines = number_lines(trace);
+  std::uint64_t origin_lines = lines.total;
   if (setup.origin_bytes > 0) {
     if (setup.origin_bytes / line_bytes < origin_lines) {
       return invalid_argument(
@@ -85,21 +99,40 @@ absl::StatusOr<DmCacheHost::Geometry> DmCacheHost::geometry_of(const DmCacheSetu
     }
     origin_lines = setup.origin_bytes / line_bytes;
   }
-  Geometry geometry{.region_of = std::vector<std::uint32_t>(lines)};
+  Geometry geometry{.region_of = std::vector<std::uint32_t>(lines.number.size())};
   const auto entries = static_cast<std::size_t>(setup.capacity) / line_blocks;
+  if (setup.dump != nullptr) {
+    MCSIM_ASSIGN_OR_RETURN(
+        geometry.dumped, lines_of_dump(*setup.dump, trace,
+                                       {.entries = entries,
+                                        .policy = setup.policy,
+                                        .may_be_dirty = setup.writes != DmCacheWrites::kPassthrough,
+                                        .origin_lines = setup.origin_bytes > 0 ? origin_lines : 0,
+                                        .line_numbers = lines.number}));
+    for (const CacheDump::Mapping& of : setup.dump->mappings) {
+      origin_lines = std::max(origin_lines, of.origin_block + 1);
+    }
+  }
   geometry.region_lines = Smq::region_lines(entries, origin_lines);
+  geometry.number_regions(trace, lines.number);
+  return geometry;
+}
+
+// Number the regions of the lines with these numbers on their devices.
+void DmCacheHost::Geometry::number_regions(const Accesses& trace,
+                                           std::span<const std::uint64_t> number) {
+  const std::size_t line_blocks = trace.line_blocks;
   for (const VmInfo& vm : trace.vms) {
     const std::size_t first = vm.first_id / line_blocks;
     const std::size_t end = first + static_cast<std::size_t>(vm.unique_blocks) / line_blocks;
     std::unordered_map<std::uint64_t, std::uint32_t> known;
     for (std::size_t line = first; line < end; ++line) {
-      const auto next = static_cast<std::uint32_t>(geometry.regions);
-      const auto [found, is_new] = known.try_emplace(number[line] / geometry.region_lines, next);
-      geometry.regions += is_new ? 1 : 0;
-      geometry.region_of[line] = found->second;
+      const auto next = static_cast<std::uint32_t>(regions);
+      const auto [found, is_new] = known.try_emplace(number[line] / region_lines, next);
+      regions += is_new ? 1 : 0;
+      region_of[line] = found->second;
     }
   }
-  return geometry;
 }
 
 absl::StatusOr<std::unique_ptr<DmCacheHost>> DmCacheHost::make(const DmCacheSetup& setup,
@@ -114,7 +147,7 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
       owners_(trace),
       region_of_(std::move(geometry.region_of)),
       smq_({.entries = static_cast<std::size_t>(setup.capacity) / trace.line_blocks,
-            .lines = region_of_.size(),
+            .lines = region_of_.size() + geometry.dumped.unaccessed,
             .regions = geometry.regions,
             .region_lines = geometry.region_lines,
             .hz = setup.hz,
@@ -122,6 +155,7 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
             .writes_back = setup.writes == DmCacheWrites::kBack,
             .promotes =
                 setup.policy == DmCachePolicy::kSmq && setup.writes != DmCacheWrites::kPassthrough,
+            .drops_written = setup.writes == DmCacheWrites::kPassthrough,
             .cleans_when_idle =
                 Count{trace.block_bytes} * trace.line_blocks <= setup.migration_threshold}),
       counters_(trace.vms.size()) {
@@ -131,6 +165,16 @@ DmCacheHost::DmCacheHost(const DmCacheSetup& setup, const Accesses& trace, Geome
   for (Count phase = 1; phase < setup.phases; ++phase) {
     replicas_.push_back(
         {.smq = Smq(smq_.setup()), .first = setup.first + phase * kSecond / setup.phases});
+  }
+  load(geometry.dumped.mappings);
+}
+
+void DmCacheHost::load(std::span<const SmqMapping> mappings) {
+  smq_.load(mappings);
+  for (Replica& replica : replicas_) replica.smq.load(mappings);
+  for (const SmqMapping& of : mappings) {
+    counters_.front().tiers[0].occupancy += line_blocks_;
+    counters_.front().dirty += of.is_dirty ? Count{line_blocks_} : 0;
   }
 }
 
@@ -194,6 +238,7 @@ SmqOutcome DmCacheHost::request(Op op, std::uint32_t line, Nanoseconds since_fir
 
 bool DmCacheHost::count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutcome outcome) {
   const auto count = static_cast<Count>(blocks.size());
+  const bool passes = setup_.writes == DmCacheWrites::kPassthrough;
   const Count writes = op == Op::kWrite ? count : 0;
   const bool hit = outcome == SmqOutcome::kHit;
   VmCounters& of = counters_[vm];
@@ -202,13 +247,15 @@ bool DmCacheHost::count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutc
   if (hit) {
     of.tiers[0].hits += count;
     of.tiers[0].write_hits += writes;
-    of.tiers[0].updates += writes;
+    of.tiers[0].updates += passes ? 0 : writes;
   } else {
     of.misses += count;
     of.write_misses += writes;
   }
   const bool stays = outcome == SmqOutcome::kPromoted ||
-                     (hit && (op == Op::kRead || setup_.writes == DmCacheWrites::kBack));
+                     (hit && !passes &&
+                      (op == Op::kRead || setup_.writes == DmCacheWrites::kBack ||
+                       smq_.is_dirty(blocks.front() / line_blocks_)));
   of.served(op).blocks[stays ? 0 : 1] += count;
   if (stays) return false;
   (op == Op::kWrite ? of.backend_writes : of.backend_reads) += count;
@@ -233,6 +280,9 @@ absl::Status DmCacheHost::resize(const Allocation&) {
 }
 
 absl::Status DmCacheHost::attach(const Observers& observers) {
+  if (observers.log != nullptr && setup_.dump != nullptr) {
+    return absl::FailedPreconditionError("cache_dump: the log has no blocks outside of the trace");
+  }
   backend_log_ = observers.log;
   return refuse_probe(observers);
 }
@@ -241,12 +291,15 @@ void DmCacheHost::release(VmId vm) {
   Changes changes(*this);
   TierCounters& tier = counters_[vm].tiers[0];
   const Count evictions = tier.evictions;
-  for (std::uint32_t line = owners_.first_of(vm) / line_blocks_;
-       line < owners_.end_of(vm) / line_blocks_; ++line) {
-    smq_.drop(line, changes);
-    NoChanges none;
-    for (Replica& replica : replicas_) replica.smq.drop(line, none);
-  }
+  const auto drop = [&](std::size_t begin, std::size_t end) {
+    for (auto line = static_cast<std::uint32_t>(begin); line < end; ++line) {
+      smq_.drop(line, changes);
+      NoChanges none;
+      for (Replica& replica : replicas_) replica.smq.drop(line, none);
+    }
+  };
+  drop(owners_.first_of(vm) / line_blocks_, owners_.end_of(vm) / line_blocks_);
+  drop(region_of_.size(), smq_.setup().lines);
   tier.invalidations += tier.evictions - evictions;
   tier.evictions = evictions;
 }
@@ -270,7 +323,7 @@ absl::Status DmCacheHost::check_invariants() const {
     dirty += vm.dirty;
   }
   Count found_dirty = 0;
-  for (std::uint32_t line = 0; line < region_of_.size(); ++line) {
+  for (std::uint32_t line = 0; line < smq_.setup().lines; ++line) {
     found_dirty += smq_.is_dirty(line) ? Count{line_blocks_} : 0;
   }
   const auto found = static_cast<Count>(smq_.size()) * line_blocks_;

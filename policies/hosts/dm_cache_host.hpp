@@ -12,7 +12,9 @@
 #include "core/base/status.hpp"
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/request_counts.hpp"
+#include "core/engine/model/cache_dump.hpp"
 #include "core/engine/tiers/block_owners.hpp"
+#include "policies/hosts/dm_cache_dump.hpp"
 #include "policies/hosts/smq.hpp"
 
 namespace mcsim {
@@ -46,6 +48,7 @@ struct DmCacheSetup {
   Nanoseconds first = 0;    // the first request, likewise
   double rate = 0;          // requests per second; 0: those of the trace
   Count phases = 1;         // number of phases over a second, from `first` on
+  std::shared_ptr<const CacheDump> dump = nullptr;  // of an earlier cache, to start from
 };
 
 // dm-cache: one cache device in front of the devices of all VMs, which are one origin. Cache blocks
@@ -58,6 +61,9 @@ struct DmCacheSetup {
 //
 // Discards change nothing, as in the kernel: the line stays. The lines of a departed VM are written
 // back if they are dirty, and dropped.
+//
+// A cache that starts from a dump has lines that the trace does not access. They count as lines of
+// the only VM.
 class DmCacheHost final : public Host {
  public:
   // Fails if the origin is smaller than the trace. Without addresses in the trace, the blocks of a
@@ -87,6 +93,9 @@ class DmCacheHost final : public Host {
     std::vector<std::uint32_t> region_of;  // by line
     std::size_t regions = 0;
     std::size_t region_lines = 1;
+    DumpedLines dumped = {};
+
+    void number_regions(const Accesses& trace, std::span<const std::uint64_t> number);
   };
   class Changes;
 
@@ -100,9 +109,11 @@ class DmCacheHost final : public Host {
                      std::size_t blocks);
   // Count the blocks of a request in a line. Return whether the VM waited for the backend.
   bool count(VmId vm, Op op, std::span<const BlockId> blocks, SmqOutcome outcome);
+  void load(std::span<const SmqMapping> mappings);
   void log(Op op, std::span<const BlockId> blocks);
   void log_line(Op op, std::uint32_t line);
   VmCounters& owner(std::uint32_t line) {
+    if (line >= region_of_.size()) return counters_.front();
     return counters_[owners_.vm_of(static_cast<BlockId>(line * line_blocks_))];
   }
 

@@ -47,6 +47,11 @@ class LevelQueue {
     lists_.push_front(level, entry);
     ++count_;
   }
+  // Insert an entry before all others of its level, and before its sentinels.
+  void push_oldest(std::size_t level, Slot entry) {
+    lists_.push_back(level, entry);
+    ++count_;
+  }
   void remove(Slot entry) {
     lists_.erase(entry);
     --count_;

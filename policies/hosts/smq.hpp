@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "core/base/pages.hpp"
@@ -25,7 +26,16 @@ struct SmqSetup {
   Jiffies created = 0;
   bool writes_back = false;
   bool promotes = true;
+  bool drops_written = false;  // a hit by a write removes its line
   bool cleans_when_idle = true;
+};
+
+// A line that a cache holds at its creation.
+struct SmqMapping {
+  Slot entry = 0;
+  std::uint32_t line = 0;
+  bool is_dirty = false;
+  std::uint8_t level = 0;
 };
 
 // The outcome of a request. kPromoted: a write of a whole block that became a dirty cache block.
@@ -76,6 +86,21 @@ class Smq {
         cache_deadline_(setup.created),
         sentinel_deadline_(setup.created + kSentinelSeconds * setup.hz) {
     for (std::size_t i = 0; i < setup.entries; ++i) free_.push_back(static_cast<Slot>(i));
+  }
+
+  // Load the lines of an earlier cache, before the first request. Each becomes the oldest of its
+  // level, without counts in `Sink`.
+  void load(std::span<const SmqMapping> mappings) {
+    for (const SmqMapping& of : mappings) {
+      entries_[of.entry].line = of.line;
+      entries_[of.entry].is_dirty = of.is_dirty;
+      entry_after_[of.line] = of.entry + 1;
+      (of.is_dirty ? dirty_ : clean_).push_oldest(of.level, of.entry);
+    }
+    const auto is_loaded = [this](Slot entry) {
+      return entry_after_[entries_[entry].line] == entry + 1;
+    };
+    if (!mappings.empty()) std::erase_if(free_, is_loaded);
   }
 
   // Serve a request within a line. `whole`: it writes the whole line.
@@ -164,11 +189,14 @@ class Smq {
       (entry.is_dirty ? dirty_ : clean_).requeue(slot, 1);
     }
     if (op == Op::kWrite) {
-      if (!setup_.writes_back) {
-        last_traffic_ = now_;
-        return;
-      }
-      if (!entry.is_dirty) {
+      if (setup_.drops_written) {
+        clean_.remove(slot);
+        demote(slot, sink);
+      } else if (!entry.is_dirty) {
+        if (!setup_.writes_back) {
+          last_traffic_ = now_;
+          return;
+        }
         clean_.remove(slot);
         entry.is_dirty = true;
         dirty_.push(clean_.level(slot), slot);

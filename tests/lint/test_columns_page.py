@@ -42,6 +42,7 @@ TITLES = {
     "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
     "cache-device": "`mcsim.cache_device`: a row a class of requests",
     "search": "`mcsim.search`: a row a hierarchy",
+    "settings": "`mcsim.search_settings`: a row a setting",
     "prefixes": "`prefix_curve(…).table(…)`, and `kv --csv`: a row a capacity",
     "prefix-policies": "`mcsim.prefix_replay`, and `kv --policies --csv`: a row a cache",
     "arena": "`mcsim.arena`: a row a candidate",

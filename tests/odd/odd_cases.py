@@ -271,6 +271,22 @@ _STARTED = {
     "systems": ["lru"],
 }
 
+_DUMPED = {
+    "name": "dumped",
+    "interval": "100s",
+    "warm_up": {"cache_dump": "dump.xml"},
+    "workload": {"vms": [{"name": "a", "trace": "nameless.csv"}]},
+    "tiers": [{"device": "flash", "capacity": "64KiB"}],
+    "systems": ["dm-cache"],
+}
+
+_DUMP = """\
+<superblock uuid="" block_size="64" nr_cache_blocks="2" policy="smq" hint_width="4">
+  <mappings><mapping cache_block="0" origin_block="1" dirty="false"/></mappings>
+  <hints><hint cache_block="0" data="AwAAAA=="/></hints>
+</superblock>
+"""
+
 _SWEEP = {
     "name": "sweep",
     "interval": "100s",
@@ -310,6 +326,7 @@ EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
     "hosts.yaml": (_SEVERAL_HOSTS, _RUN),
     "recorded.yaml": (_RECORDED, _RUN),
     "started.yaml": (_STARTED, _RUN),
+    "dumped.yaml": (_DUMPED, _RUN),
     "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
     "extending.yaml": (_EXTENDING, _RUN),
@@ -349,6 +366,7 @@ def write_inputs(folder: Path) -> None:
     event = struct.pack("<IIQQIIIIIHH", 0x65617407, 0, 1, 8, 4096, 1 << 16 | 1, 1, 8 << 20, 0, 0, 0)
     (folder / "dm-1.blktrace.0").write_bytes(event)
     (folder / "counters.txt").write_text("cache_hits:1\ncache_misses:2\n", encoding="utf-8")
+    (folder / "dump.xml").write_text(_DUMP, encoding="utf-8")
     (folder / "mapping.yaml").write_text(_yaml({"format": "csv"} | _COLUMNS))
     for name, profile in PROFILES.items():
         (folder / name).write_text(_yaml(profile))

@@ -6,6 +6,8 @@ Trusts: the hits of Linux 6.1.176 in every request (experiment/test_dm_cache.py)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 _SECOND = 1_000_000_000
 _LEVELS = 64
@@ -33,6 +35,10 @@ class _Queue:
         self._old, self._young = _Node(), _Node()
         for level in self.levels if sentinels else ():
             level += [self._old, self._young]
+
+    def push_oldest(self, entry: _Entry) -> None:
+        self.levels[entry.level].insert(0, entry)
+        self.count += 1
 
     def push(self, entry: _Entry) -> None:
         self.levels[entry.level].append(entry)
@@ -111,6 +117,15 @@ def _spread(count: int, levels: int) -> list[int]:
     return [count // levels + (i < count % levels) for i in range(levels)]
 
 
+class Dumped(NamedTuple):
+    """A block in the metadata of an earlier cache; its hint is the level it had."""
+
+    cache_block: int
+    origin_block: int
+    dirty: bool
+    hint: int | None
+
+
 class NaiveSmq:
     """The cache; `request` returns whether a request within one block hits.
 
@@ -128,6 +143,7 @@ class NaiveSmq:
         policy: str = "smq",
         block_sectors: int = 64,
         migration_threshold: int = 2048,
+        dump: Sequence[Dumped] = (),
     ) -> None:
         self.capacity, self.hz, self.mode, self.policy = cache_blocks, hz, mode, policy
         self.may_clean = block_sectors <= migration_threshold
@@ -149,7 +165,20 @@ class NaiveSmq:
         self.write_backs: list[_Entry] = []
         self.last_traffic = self.jiffies
         self.counts = Counter[str]()
+        self._load(dump)
         self._wake(self.jiffies)
+
+    def _load(self, dump: Sequence[Dumped]) -> None:
+        """Insert each block at the head of its level; without a hint, at one by its number."""
+        entries = dict(enumerate(self.free))
+        for of in sorted(dump):
+            entry = entries.pop(of.cache_block)
+            hashed = of.cache_block * 0x61C88647 % 2**32 // 2**23 % _LEVELS
+            entry.level = hashed if of.hint is None else min(of.hint, _LEVELS - 1)
+            entry.block, entry.dirty = of.origin_block, of.dirty
+            self.table[entry.block] = entry
+            (self.dirty if entry.dirty else self.clean).push_oldest(entry)
+        self.free = list(entries.values())
 
     def request(self, time: int, block: int, write: bool = False, whole: bool = False) -> bool:
         """Serve a request; `whole`: it covers its block."""
@@ -177,7 +206,10 @@ class NaiveSmq:
             self.clean.remove(entry)
             entry.dirty = True
             self.dirty.push(entry)
-        if write and self.mode == "writethrough":
+        if write and self.mode == "passthrough":
+            self.clean.remove(entry)
+            self._finish_demotion(entry)
+        if write and self.mode == "writethrough" and not entry.dirty:
             self.last_traffic = self.jiffies
         else:
             self._tick()
@@ -272,16 +304,18 @@ class NaiveSmq:
 
     def _work(self) -> None:
         while self.demotions:
-            entry = self.demotions.pop()
-            del self.table[entry.block]
-            self.free.append(entry)
-            self.counts["demotions"] += 1
+            self._finish_demotion(self.demotions.pop())
         while self.write_backs:
             self._finish_write_back(self.write_backs.pop())
         idle = self.may_clean and self.jiffies > self.last_traffic + self.hz
         while idle and (oldest := self.dirty.oldest()) is not None:
             self.dirty.remove(oldest)
             self._finish_write_back(oldest)
+
+    def _finish_demotion(self, entry: _Entry) -> None:
+        del self.table[entry.block]
+        self.free.append(entry)
+        self.counts["demotions"] += 1
 
     def _finish_write_back(self, entry: _Entry) -> None:
         entry.dirty = False

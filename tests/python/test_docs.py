@@ -453,6 +453,7 @@ def check_executable(words: list[str]) -> None:
 _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"\./mcsim run (?!tiny)", "minutes", check_long_run, 1),
     (r"(\./)?mcsim sweep .*(web-sizes|--dask)", "minutes, or a cluster", check_long_sweep, 1),
+    (r"mcsim search deployed ", "minutes", check_options, 1),
     (r"mcsim mrc .*--(dask|shard|merge)", "a cluster, or its pieces", check_options, 1),
     (r"(\./)?mcsim reproduce (?!--list)", "minutes", check_reproduction, 1),
     (r"mcsim reproduce$", "hours", check_options, 1),

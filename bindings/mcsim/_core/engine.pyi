@@ -171,6 +171,23 @@ class Machine:
         in_bytes: bool = False,
     ) -> None: ...
 
+class CacheDump:
+    def __init__(
+        self,
+        *,
+        file: str,
+        policy: str,
+        block_bytes: int,
+        cache_blocks: int,
+        has_hints: bool,
+        text_line: int,
+        cache_block: NDArray[np.uint32],
+        origin_block: NDArray[np.uint64],
+        is_dirty: NDArray[np.uint8],
+        hint: NDArray[np.uint32],
+        text_lines: NDArray[np.int64],
+    ) -> None: ...
+
 class System:
     def __init__(
         self,
@@ -205,6 +222,7 @@ class System:
         classes: bool = False,
         bytes: bool = False,
     ) -> dict[str, Any]: ...
+    def use_cache_dump(self, dump: CacheDump, /) -> None: ...
     @property
     def needs_classes(self) -> bool: ...
     @property

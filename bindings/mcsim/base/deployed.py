@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 RULES: Mapping[str, str] = {
     "dm-cache": """\
@@ -21,10 +21,18 @@ Rules, and the files of drivers/md that they are from
                          writes back a dirty block untouched for 10 to 20 s. It is not promoted.
   dm-cache-policy-smq.c  Regions are redistributed over their levels every second, blocks every
                          minute.
+Start from a dump (warm_up: {cache_dump: FILE})
+  dm-cache-policy-smq.c  A loaded block is the oldest of its level. The level is its hint, at most
+                         63, or a hash of its cache block if the dump has no hints or is of another
+                         policy. Regions and counters start empty.
+  dm-cache-target.c      Dirty blocks stay dirty. In write-through, writes to them go to the cache
+                         alone. Passthrough refuses them; there, a hit reads the origin and a write
+                         drops its block.
+  Read in the source and compared with a twin, not with a kernel.
 Not modelled
   Several requests in flight: a machine under load differs. Work in the background ends before
   the next request. A request over several blocks is served block by block. Discards change
-  nothing. Reloads, and the traffic of the metadata device, are left out.""",
+  nothing. The traffic of the metadata device is left out.""",
     "dm-writecache": """\
 Rules, all from drivers/md/dm-writecache.c
   read         A cached block is read from the cache. Others are read from the origin, and are not
@@ -113,6 +121,30 @@ Not modelled
   off by default. use_submit_io_fast. Requests of parts of a block. Flushes, errors, detaching.""",
 }
 """By name; `mcsim list` groups these systems as deployed, `mcsim describe` prints the rules."""
+
+Setting = Mapping[str, str | int]
+"""Values of parameters."""
+
+SETTINGS: Mapping[str, Sequence[Sequence[Setting]]] = {
+    "dm-cache": (
+        tuple({"block_kib": 2**power} for power in range(5, 11)),
+        ({"writes": "through"}, {"writes": "back"}),
+    ),
+    "dm-writecache": (
+        (
+            {"high_watermark": 50, "low_watermark": 45},
+            {"high_watermark": 70, "low_watermark": 65},
+            {"high_watermark": 90, "low_watermark": 85},
+        ),
+    ),
+    "bcache": (
+        ({"sequential_cutoff": 4 << 20}, {"sequential_cutoff": 0}),
+        ({"writes": "through"}, {"writes": "around"}, {"writes": "back"}),
+        ({"writeback_percent": 10}, {"writeback_percent": 40}),
+    ),
+}
+"""Settings that searches and `tune` try, by name: lists of alternatives, that of the installer
+first. Values of different lists are combined."""
 
 ALIASES: Mapping[str, str] = {"lvmcache": "dm-cache"}
 """Other names under which `mcsim describe` finds deployed systems, in lower case."""

@@ -23,11 +23,19 @@ from mcsim.cli.output import write_table
 from mcsim.cli.terminal import Form, Line, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from mcsim.experiment.code import Permission
     from mcsim.searches.search_state import Found
     from mcsim.tables.result_table import ResultTable
 
 _SHOWN = 10
+
+_OF_HIERARCHIES = (
+    *("sizes", "policies", "objective", "limits", "no_refine", "most", "exhaustive"),
+    *("rate", "seeds"),
+)
+"""Parameters of the search over hierarchies alone."""
 
 _SOUGHT = {
     "latency": "the lowest latency",
@@ -63,6 +71,11 @@ _SOUGHT = {
     multiple=True,
     help="To be kept: dollars, device_writes, latency at most; years, hit_ratio at least; may be "
     "repeated.  [default: the price of the file's own tiers]",
+)
+@click.option(
+    "--settings",
+    is_flag=True,
+    help="Find the best setting of each deployed cache instead, such as dm-cache.",
 )
 @click.option("--no-refine", is_flag=True, help="Look at those sizes alone, not between them.")
 @click.option(
@@ -108,6 +121,7 @@ _SOUGHT = {
 def search(
     file: str,
     policies: str | None,
+    settings: bool,
     limits: tuple[str, ...],
     no_refine: bool,
     rate: str,
@@ -123,17 +137,25 @@ def search(
     estimated, LRU by exact curves and others by miniatures. Only the most promising ones are
     replayed in full. The table has these, the best first.
 
+    With --settings, FILE has deployed caches, and any tiers. Their settings are replayed in full,
+    one parameter after the other.
+
     Exit code 2 also means that no replayed hierarchy is within the limits.
 
     \b
     mcsim search mine.yaml
     mcsim search mine.yaml --policies lru,arc --limit dollars=0.05 -o found.csv
     mcsim search mine.yaml --sizes 'log(100,2000,8) / log(500,8000,8)' --limit latency=3ms
+    mcsim search deployed --settings
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
     from mcsim.searches.search import search as find
 
+    if settings:
+        _refuse_given(_OF_HIERARCHIES)
+        _show_settings(file, code, file_out, form, asked)
+        return
     found = find(
         file,
         policies=None if policies is None else _split(policies),
@@ -149,6 +171,33 @@ def search(
     print_result(form, *_lines(found), data=found.to_arrow, whole=lambda: _whole(found))
     if found.best is None:
         raise ConfigError(_refusal(found))
+
+
+def _refuse_given(names: Sequence[str]) -> None:
+    """Check that none of these options was given."""
+    from click.core import ParameterSource
+
+    from mcsim.base.errors import ConfigError
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is ParameterSource.COMMANDLINE:
+            raise ConfigError(f"{option.opts[0]}: not with --settings")
+
+
+def _show_settings(
+    file: str, code: Permission, file_out: Path | None, form: Form, asked: Mapping[str, Any]
+) -> None:
+    from mcsim.searches.settings import search_settings
+
+    given = {name: value for name, value in asked.items() if name not in _OF_HIERARCHIES}
+    found = search_settings(file, allow_code=code, reporter=reporter_asked(), **given)
+    if file_out is not None:
+        write_table(file_out, found.to_arrow())
+    words = [word for override in found.overrides for word in ("--set", override)]
+    command = shlex.join(["mcsim", "run", file, *words])
+    print_result(form, found.answer, found, "", command, data=found.to_arrow)
 
 
 def _split(policies: str) -> list[str]:

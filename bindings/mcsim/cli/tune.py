@@ -113,14 +113,19 @@ def tune(
     band; the reason is printed. The memory of the caches is printed before the replay, by block
     size.
 
+    Deployed caches, such as dm-cache, are replayed whole in all their settings, without cutting
+    requests. Block sizes and samples are those of policies alone.
+
     \b
     mcsim tune web_0.csv.gz --size 1GiB
     mcsim tune web_0.csv.gz --size 1GiB --block-bytes 64KiB --sub-block-bytes 4KiB --writes back
     mcsim tune web_0.csv.gz --size 1GiB --policies 'lru,arc,2q(kin=0.1)' --objective latency
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
+    mcsim tune web_0.csv.gz --size 1GiB --policies dm-cache,bcache --objective latency
     """  # noqa: D301
-    from mcsim.base.sizes import is_share, share_given
+    from mcsim.base.sizes import is_share, parse_capacity, share_given
     from mcsim.config.device_choice import device_given, devices_given
+    from mcsim.policies.deployed_tuning import BLOCK_BYTES
     from mcsim.policies.grid import Grid
     from mcsim.policies.simulation import memory_given
     from mcsim.policies.tuning import blocks_of_share
@@ -134,7 +139,8 @@ def tune(
         "writes": words_of("--writes", writes),
     }
     # Arguments are validated before the work begins.
-    grid = Grid.asked(size, **layouts)
+    settings = _settings(policies, layouts["writes"], rate)
+    grid = None if settings else Grid.asked(size, **layouts)
     own = devices_given("--device", devices)
     device_given("--tier", tier, own)
     device_given("--backend", backend, own)
@@ -143,15 +149,18 @@ def tune(
         files, "4KiB", "all", vms, seed, threads_given(threads), reading, usual_ops="all"
     )
     reporter = reporter_asked()
-    memory_told = _MemoryTold(reporter, len(grid.points), source.threads, limit)
+    told = _MemoryTold(reporter, len(grid.points), source.threads, limit) if grid else None
     with reporter.live():
         traces = source.open(reporter)
         if vms is not None:
             traces = source.chosen(traces)
+        smallest = BLOCK_BYTES if grid is None else grid.smallest
         if is_share(size):
-            size = str(blocks_of_share(size, traces, grid.smallest))
-            grid = Grid.asked(size, **layouts)
-        caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
+            size = str(blocks_of_share(size, traces, smallest))
+            grid = grid and Grid.asked(size, **layouts)
+        caches = settings
+        if grid is not None:
+            caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
         with reporter.stage("tune", total=caches, unit="caches") as stage:
             rows = replay(
                 traces,
@@ -166,11 +175,20 @@ def tune(
                 seed=seed,
                 threads=source.threads,
                 memory=limit,
-                told=memory_told,
+                told=told,
                 progress=stage.update,
             )
-    report = _Report(source, grid.size, f"{tier} before {backend}", objective, rows)
+    total = smallest * parse_capacity(size, None, smallest)
+    report = _Report(source, total, f"{tier} before {backend}", objective, rows)
     report.show(form, output)
+
+
+def _settings(policies: str, writes: Sequence[Any], rate: float) -> int:
+    """Return the number of settings of deployed caches in place of policies; 0 for policies."""
+    from mcsim.policies.deployed_tuning import deployed_in, settings_of
+
+    deployed = deployed_in(policies)
+    return len(settings_of(deployed, writes, rate)) if deployed else 0
 
 
 @dataclass

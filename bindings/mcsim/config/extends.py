@@ -122,8 +122,9 @@ def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
             of["vms"] = [move_vm(vm) for vm in of["vms"]]
 
     warm_up = root.get("warm_up")
-    if isinstance(warm_up, dict) and "state" in warm_up:
-        warm_up["state"] = moved(warm_up["state"])
+    for key in ("state", "cache_dump"):
+        if isinstance(warm_up, dict) and key in warm_up:
+            warm_up[key] = moved(warm_up[key])
     if "plugins" in root:
         move_all(root, "plugins", moved)
     sweep = root.get("sweep")

@@ -189,20 +189,31 @@ class SavedStatesSpec(_Map):
     the blocks that it had there"""
 
 
+class CacheDumpSpec(_Map):
+    """Metadata of a deployed dm-cache."""
+
+    cache_dump: StrictStr
+    """XML file that `cache_dump` wrote, relative to this one: every system, which must be dm-cache,
+    starts with these blocks"""
+
+
 # Steps in the location of an error that name the type of a union; no key has such a name.
-WARM_UP_KINDS = ("<length>", "<traces>", "<states>")
+WARM_UP_KINDS = ("<length>", "<traces>", "<states>", "<dump>")
 
 
 def _warm_up_kind(given: object) -> str:
     if isinstance(given, SavedStatesSpec) or (isinstance(given, Mapping) and "state" in given):
         return "<states>"
+    if isinstance(given, CacheDumpSpec) or (isinstance(given, Mapping) and "cache_dump" in given):
+        return "<dump>"
     return "<traces>" if isinstance(given, (Mapping, WarmUpSpec)) else "<length>"
 
 
 WarmUp = Annotated[
     Annotated[IntervalLength, Tag("<length>")]
     | Annotated[WarmUpSpec, Tag("<traces>")]
-    | Annotated[SavedStatesSpec, Tag("<states>")],
+    | Annotated[SavedStatesSpec, Tag("<states>")]
+    | Annotated[CacheDumpSpec, Tag("<dump>")],
     Discriminator(_warm_up_kind),
 ]
 
@@ -271,7 +282,8 @@ class ExperimentSpec(_Map):
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None
     """warm-up, which is replayed without being counted: the first part of the workload in whole
-    intervals, traces that are replayed before it, or the states of an earlier run"""
+    intervals, traces that are replayed before it, the states of an earlier run, or the metadata of
+    a deployed dm-cache"""
     workload: WorkloadSpec
     """the VMs"""
     devices: dict[str, DeviceSpec] = {}
@@ -361,6 +373,16 @@ class ExperimentSpec(_Map):
     def saved_states(self) -> str | None:
         """Folder of the states from which the systems start, if any."""
         return self.warm_up.state if isinstance(self.warm_up, SavedStatesSpec) else None
+
+    @property
+    def cache_dump(self) -> str | None:
+        """Dump of a dm-cache from which the systems start, if any."""
+        return self.warm_up.cache_dump if isinstance(self.warm_up, CacheDumpSpec) else None
+
+    @property
+    def starts_filled(self) -> bool:
+        """Whether the systems start with blocks of an earlier run, or of a deployed cache."""
+        return isinstance(self.warm_up, (SavedStatesSpec, CacheDumpSpec))
 
     def expanded(self) -> dict[str, Any]:
         """Return the whole spec, defaults included, as plain values.

@@ -27,6 +27,7 @@ from mcsim.config.load import Location, to_plain
 from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
+from mcsim.experiment.cache_dumps import dump_checksum, start_from_dump
 from mcsim.experiment.checks import (
     check_figures,
     check_hosts,
@@ -140,9 +141,13 @@ class Experiment:
             spec = _resolve_systems(spec, source, code, complaints)
         complaints.tell()
         experiment = cls(spec, source, code, given, shares)
-        if spec.saved_states is not None:
+        if spec.starts_filled:
             check_start(spec, source)
+        if spec.saved_states is not None:
             experiment.check_savable()
+        if spec.cache_dump is not None:
+            for index in range(len(spec.systems)):
+                experiment.make_system(index)
         return experiment
 
     @property
@@ -222,7 +227,10 @@ class Experiment:
 
     def make_system(self, index: int) -> engine.System:
         """Build the system at `index`, ready to run once."""
-        return Components(self.spec, self.source, self.code).build(index)
+        system = Components(self.spec, self.source, self.code).build(index)
+        if self.spec.cache_dump is not None:
+            start_from_dump(system, self.spec, self.source, index)
+        return system
 
     def code_digests(self) -> dict[str, str]:
         """Return the digests of all classes given as `module:Class`, and of plugins."""
@@ -272,6 +280,8 @@ class Experiment:
         }
         if self.spec.saved_states is not None:
             cause["states"] = state_checksums(self.spec, self.source)
+        if self.spec.cache_dump is not None:
+            cause["cache_dump"] = dump_checksum(self.spec, self.source)
         text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 

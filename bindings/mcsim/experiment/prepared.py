@@ -231,7 +231,7 @@ def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     With lines, extents or states OPT is no bound, because a tier holds blocks that were never
     accessed. It is no bound of objects with sizes.
     """
-    if accesses.line_blocks > 1 or spec.in_bytes or spec.saved_states is not None:
+    if accesses.line_blocks > 1 or spec.in_bytes or spec.starts_filled:
         return False
     return accesses.access_count <= MOST_ACCESSES if spec.opt is None else spec.opt
 

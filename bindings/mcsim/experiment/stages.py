@@ -233,7 +233,7 @@ class Stages:
 
     def _is_bound_missing(self, accesses: engine.Accesses) -> bool:
         spec = self.experiment.spec
-        is_none = spec.saved_states is not None or spec.in_bytes or accesses.line_blocks > 1
+        is_none = spec.starts_filled or spec.in_bytes or accesses.line_blocks > 1
         return spec.opt is None and not is_none
 
     def _find_bound(self, view: View) -> int:

@@ -152,25 +152,30 @@ def check_savable(
 def check_start(spec: ExperimentSpec, source: Source) -> None:
     """Check the folder, and that a run from it computes nothing that starts with empty caches."""
     with source.blaming(("warm_up",)):
-        file_given("state", spec.saved_states)
+        file_given("state", spec.saved_states or "")
+    given = "state" if spec.cache_dump is None else "cache_dump"
     for key in ("opt", "slowdowns"):
         if getattr(spec, key):
             raise source.complain(
-                (key,), "with `warm_up: {state: …}` it would compare with caches that start empty"
+                (key,),
+                f"with `warm_up: {{{given}: …}}` it would compare with caches that start empty",
             )
 
 
 def refuse_states(spec: ExperimentSpec, source: Source, what: str) -> None:
-    """Check that an experiment starts from no state, which `what` does not support."""
+    """Check that an experiment starts with empty caches, as `what` does."""
     if spec.saved_states is not None:
         raise source.complain(("warm_up", "state"), f"{what} cannot start from a state")
+    if spec.cache_dump is not None:
+        raise source.complain(("warm_up", "cache_dump"), f"{what} cannot start from a dump")
 
 
 def start_warning(spec: ExperimentSpec) -> str | None:
     """Return the note on what a run from a state leaves out, or None."""
-    if spec.saved_states is None:
+    if not spec.starts_filled:
         return None
+    start = "a state" if spec.cache_dump is None else "a dump"
     return (
-        "the caches start from a state: OPT and replays of each VM alone are left out, because "
+        f"the caches start from {start}: OPT and replays of each VM alone are left out, because "
         "they would start with empty caches"
     )

@@ -57,18 +57,28 @@ def deployed_given(text: str) -> DeployedSpec:
     return DeployedSpec(*parse_spec(text, "deployed cache", list(RULES)))
 
 
-def _unit_bytes(spec: DeployedSpec) -> int:
+def unit_bytes(spec: DeployedSpec) -> int:
+    """Return the unit of space: a cache block or a bucket; 4 KiB without one."""
+    if spec.name not in _UNITS:
+        return 4096
     key = _UNITS[spec.name][1]
     (entry,) = (one for one in engine.describe_systems() if one["name"] == spec.name)
     default = next(param["default"] for param in entry["params"] if param["name"] == key)
     return int(spec.declared().get(key, default)) << 10
 
 
+def least_bytes(spec: DeployedSpec) -> int:
+    """Return the least size of its device."""
+    if _has_metadata(spec):
+        return _LEAST_BYTES[spec.name]
+    return _LEAST_UNITS.get(spec.name, 1) * unit_bytes(spec)
+
+
 def unit_note(spec: DeployedSpec) -> str:
     """Return the unit of space, and how sizes are rounded."""
     if spec.name not in _UNITS:
         return f"{spec}: the size is that of the device, a part of which is metadata"
-    unit = f"{_UNITS[spec.name][0]}s of {format_bytes(_unit_bytes(spec))}"
+    unit = f"{_UNITS[spec.name][0]}s of {format_bytes(unit_bytes(spec))}"
     if _has_metadata(spec):
         return f"{spec}: {unit}; 35 MiB and about 1 % of a device are metadata"
     return f"{spec}: {unit}; a size is rounded down to whole ones"
@@ -95,8 +105,8 @@ def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, requested: Sequence[int]
     ConfigError
         If the cache cannot serve these requests.
     """
-    _replayable(blocks, spec)
-    unit = -(-_unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
+    replayable(blocks, spec)
+    unit = -(-unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
     least = _LEAST_UNITS[spec.name]
     if _has_metadata(spec):
         least = -(-_LEAST_BYTES[spec.name] // (unit * blocks.block_bytes))
@@ -152,8 +162,8 @@ def replayed_curves(
     """
     sizes = list(sizes) or sizes_to_replay(blocks, spec)
     with Pool(min(threads_given(threads), len(sizes))) as pool:
-        check = partial(_check, pool)
-        pending = [pool.submit(_run, spec, size, blocks, check) for size in sizes]
+        check = partial(check_pool, pool)
+        pending = [pool.submit(run, spec, size, blocks, check) for size in sizes]
     results = [one.result() for one in pending]
     hits = np.array([result.tiers["hits"].sum(axis=(0, 2)) for result in results])
     accesses = results[0].vms["accesses"].sum(axis=0)
@@ -207,7 +217,7 @@ def with_deployed(
     chosen = _deployed_among(caches)
     if not chosen:
         return found
-    blocks = _replayable(caches.source, next(iter(chosen.values()))[0])
+    blocks = replayable(caches.source, next(iter(chosen.values()))[0])
     rows = _spread(found, chosen)
     done = (len(rows["hits"]) - len(chosen)) * len(blocks)
     with Pool(min(threads, len(chosen))) as pool:
@@ -226,9 +236,14 @@ def memory_with_deployed(caches: Caches, found: dict[str, NDArray[Any]]) -> dict
     chosen = _deployed_among(caches)
     rows = _spread(found, chosen)
     for place, (spec, size) in chosen.items():
-        entry = _ENTRY_BYTES.get(spec.name, _OTHER_ENTRY_BYTES)
-        rows["bytes"][place] = entry * size + _BLOCK_BYTES * caches.unique
+        rows["bytes"][place] = memory_bytes(spec, size, caches.unique)
     return rows
+
+
+def memory_bytes(spec: DeployedSpec, size: int, unique: int) -> int:
+    """Return the memory of a cache of `size` blocks, for a trace with so many distinct ones."""
+    entry = _ENTRY_BYTES.get(spec.name, _OTHER_ENTRY_BYTES)
+    return entry * size + _BLOCK_BYTES * unique
 
 
 def _deployed_among(caches: Caches) -> dict[int, tuple[DeployedSpec, int]]:
@@ -257,7 +272,7 @@ def _spread(found: dict[str, NDArray[Any]], places: Collection[int]) -> dict[str
     return rows
 
 
-def _replayable(blocks: Blocks | None, spec: object) -> Blocks:
+def replayable(blocks: Blocks | None, spec: object) -> Blocks:
     """Check that references are whole requests to blocks, which deployed caches serve."""
     if blocks is None:
         raise ConfigError(f"{spec}: needs the requests of a trace; an array has only blocks")
@@ -276,9 +291,10 @@ def _interned(system: engine.System, blocks: Blocks) -> engine.Accesses:
     return blocks.workload.intern(view)
 
 
-def _run(
+def run(
     spec: DeployedSpec, capacity: int, blocks: Blocks, check: Callable[[int], object]
 ) -> engine.RunResult:
+    """Replay all requests; those of the warm-up are not counted."""
     with mistakes_in(str(spec)):
         system = system_of(spec, capacity)
         accesses = _interned(system, blocks)
@@ -286,14 +302,15 @@ def _run(
         return engine.run(accesses, system, locality.Characterised(), cuts, check)
 
 
-def _check(pool: Pool, _: int) -> None:
+def check_pool(pool: Pool, _: int) -> None:
+    """Check whether the other caches go on."""
     pool.check()
 
 
 def _replayed(spec: DeployedSpec, capacity: int, blocks: Blocks, pool: Pool) -> dict[str, float]:
     """Return the counts of a cache, with the names of the core's `simulate`."""
     begun = time.thread_time()
-    result = _run(spec, capacity, blocks, partial(_check, pool))
+    result = run(spec, capacity, blocks, partial(check_pool, pool))
     vms = {name: int(counts.sum()) for name, counts in result.vms.items()}
     tier = {name: int(counts.sum()) for name, counts in result.tiers.items()}
     return {

@@ -72,16 +72,10 @@ class Grid:
         texts = [policies] if isinstance(policies, str) else list_of("policies", policies, "names")
         block_bytes = _some("block_bytes", block_bytes)
         sub_block_bytes = _some("sub_block_bytes", sub_block_bytes)
-        writes = _some("writes", writes)
+        writes = modes_given(writes)
         with mistakes_in("policies"):
             specs = [spec for name in texts for spec in parse_policies(name)]
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
-        for mode in writes:
-            if text("writes", mode) not in get_args(WriteMode):
-                known = get_args(WriteMode)
-                raise ConfigError(
-                    f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
-                )
         layouts = [
             (block, block if sub == WHOLE else bytes_of_block("sub_block_bytes", sub))
             for block in sizes
@@ -133,6 +127,23 @@ class Grid:
 
 _MOST_SUB_BLOCKS = 1024
 """Upper limit of sub-blocks of a block: four bytes each in 4 KiB."""
+
+
+def modes_given(writes: Sequence[WriteMode]) -> list[WriteMode]:
+    """Check write modes.
+
+    Raises
+    ------
+    ConfigError
+        If there are none, or one is unknown.
+    """
+    modes = _some("writes", writes)
+    for mode in modes:
+        if text("writes", mode) not in WRITES:
+            raise ConfigError(
+                f"writes: {mode!r}{did_you_mean(mode, WRITES)}; one of {', '.join(WRITES)}"
+            )
+    return modes
 
 
 def _some(name: str, given: Sequence[Any]) -> list[Any]:

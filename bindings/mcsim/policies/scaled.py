@@ -151,10 +151,18 @@ def rows_of(
         columns[f"{name}_margin"] = np.where(no_band == "", margin, np.nan)
     columns["no_band"] = no_band
     columns["dirty"] = estimates["dirty"].mean(axis=0)
-    columns["pareto"] = _pareto(columns)
     columns["rate"] = np.full(len(points), float(rate))
     columns["correction"] = np.full(len(points), "exact" if rate == 1 else correction)
     columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
+    return ranked(columns, objective)
+
+
+def ranked(columns: dict[str, NDArray[Any]], objective: Objective) -> ResultTable:
+    """Return the rows of a tuning, the best by the objective first, with the mark `pareto`."""
+    names = list(columns)
+    columns["pareto"] = _pareto(columns)
+    names.insert(names.index("dirty") + 1, "pareto")
+    columns = {name: columns[name] for name in names}
     costs = dict(zip(OBJECTIVES, _costs(columns), strict=True))
     first = costs.pop(objective)
     # With equal objectives, the better in other columns is first: so the first is beaten

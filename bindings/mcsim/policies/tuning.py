@@ -24,6 +24,7 @@ from mcsim.config.device_choice import device_given, devices_given
 from mcsim.config.devices import Device
 from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
+from mcsim.policies.deployed_tuning import deployed_in, settings_of, tune_deployed
 from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
@@ -79,7 +80,10 @@ def tune(
         Size of the cache: blocks of the smallest size, ``'1GiB'``, or ``'1%'`` of all accessed
         blocks.
     policies : str or sequence of str
-        Eviction policies, as of `simulate`.
+        Eviction policies, as of `simulate`; or deployed caches alone, such as ``'dm-cache'``. These
+        are replayed with every combination of the settings in `mcsim.base.deployed.SETTINGS` that
+        they do not state. Their requests are not cut, their hits are of requests, and they
+        ignore `block_bytes`, `sub_block_bytes`, `seeds`, `seed`, `memory` and `told`.
     block_bytes : sequence of int or str
         Block sizes.
     sub_block_bytes : sequence of int or str
@@ -150,13 +154,17 @@ def tune(
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
-    layouts = (policies, block_bytes, sub_block_bytes, writes)
-    grid = Grid.asked(size, *layouts)
     _check_objective(objective)
     rate = share_given("rate", rate)
-    chosen = seeds_of_samples(seeds)
     own = devices_given("devices", devices)
     used_devices = (device_given("tier", tier, own), device_given("backend", backend, own))
+    if deployed := deployed_in(policies):
+        settings = settings_of(deployed, writes, rate)
+        work = used_devices, threads_given(threads), progress
+        return tune_deployed(references, size, settings, objective, *work)
+    layouts = (policies, block_bytes, sub_block_bytes, writes)
+    grid = Grid.asked(size, *layouts)
+    chosen = seeds_of_samples(seeds)
     if is_share(size):
         grid = Grid.asked(blocks_of_share(size, references, grid.smallest), *layouts)
     used = grid.rate(rate, len(chosen))

@@ -166,8 +166,8 @@ def why_no_opt(results: Results) -> str | None:
             "OPT: no bound of objects with sizes; `mcsim compare --policies pfoo` has a bound of "
             "one shared cache"
         )
-    if results.spec.saved_states is not None:
-        return "OPT: not computed, because the caches start from a state and OPT would start empty"
+    if results.spec.starts_filled:
+        return "OPT: not computed, because the caches start filled and OPT would start empty"
     accesses = sum(entry.get("accesses", 0) for entry in results.environment.get("traces", []))
     why = " (`opt: false`)" if results.spec.opt is False else f" for {accesses:,} accesses"
     return f"OPT: not computed{why}; {how_to_get_opt(accesses)}"

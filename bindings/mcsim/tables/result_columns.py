@@ -255,25 +255,25 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("policy", "policy", "text", "eviction policy of each tier"),
         Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),
         Column("blocks_1", "tier 1", "count", "blocks of the slower tier"),
-        Column(
-            "simulated", "replayed", "flag", "replayed in full; others are expected", shown=False
-        ),
+        hidden(Column("simulated", "replayed", "flag", "replayed in full; others are expected")),
         Column("dollars", "cost $", "dollars", "price of the tiers", "less"),
         _HIT_RATIO,
         Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column(
             "per_dollar", "1/s/$", "number", "accesses a second of one client, per dollar", "more"
         ),
-        Column(
-            "worn_blocks",
-            "worn",
-            "blocks",
-            "blocks written to tiers that wear",
-            "less",
-            shown=False,
+        hidden(
+            Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less")
         ),
         Column("years", "years", "years", "life of the first tier that wears out", "more"),
         Column("kept", "within limits", "flag", "keeps all limits"),
+    ],
+    "settings": [
+        Column("system", "cache", "text", "label of the deployed cache in the experiment"),
+        Column("setting", "setting", "text", "parameters that differ from the installed ones"),
+        _HIT_RATIO,
+        Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
+        Column("saved", "saved %", "share", "share of the latency without a cache", "more"),
     ],
     "prefixes": _PREFIXES,
     "prefix-policies": [Column("policy", "policy", "text", "policy, or bound"), *_PREFIXES],

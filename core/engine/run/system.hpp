@@ -13,6 +13,7 @@
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/model/actions.hpp"
 #include "core/engine/model/allocation.hpp"
+#include "core/engine/model/cache_dump.hpp"
 #include "core/engine/model/machine.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/meters.hpp"
@@ -134,6 +135,11 @@ class System {
   virtual std::optional<std::string> default_optimizer() const { return std::nullopt; }
   virtual absl::Status use_optimizer(std::shared_ptr<Optimizer>) {
     return invalid_argument("this system uses no optimizer");
+  }
+
+  // Start from the blocks of a deployed cache, to be called before make_host().
+  virtual absl::Status use_cache_dump(std::shared_ptr<const CacheDump>) {
+    return invalid_argument("cache_dump: only dm-cache starts from the metadata of a cache");
   }
 
   // Whether it divides the space of several hosts; otherwise machines with several hosts are

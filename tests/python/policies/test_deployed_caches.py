@@ -6,6 +6,7 @@ Trusts: NaiveSmq, NaiveWritecache; `simulate` of policies alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,37 @@ def test_what_if_and_mix_of_deployed_caches(
     assert (code, "--order rates: not with --deployed" in said) == (2, True)
 
 
+def test_tune_replays_every_setting_that_fits() -> None:
+    """Trusts: NaiveSmq; waits of requests by hand."""
+    trace, requests = trace_of(5)
+    fast, slow = 100_000, 4_000_000
+    rows = mc.tune(
+        trace, "200KiB", policies="dm-cache", objective="latency", tier="100us", backend="4ms"
+    )
+    assert sorted(rows.policy) == sorted(
+        f"dm-cache({','.join(filter(None, of))})".replace("()", "")
+        for of in product(["", "block_kib=64", "block_kib=128"], ["", "writes=back"])
+    )
+    assert (np.diff(rows.latency_ns) >= 0).all()
+    for row in rows:
+        mode, unit = row.writes, row.block // 4096
+        twin = NaiveSmq(
+            50 // unit, -(-600 // unit), created=1_005 * MS, mode=f"write{mode}",
+            block_sectors=row.block // 512,
+        )  # fmt: skip
+        for time, block, write in requests:
+            twin.request(2_003 * MS + time, block // unit, write)
+        hits, misses = twin.counts["read hits"], twin.counts["read misses"]
+        near = hits + (twin.counts["write hits"] if mode == "back" else 0)
+        assert row.hit_ratio == pytest.approx(hits / (hits + misses)), row.policy
+        waits = near * fast + (COUNT - near) * slow
+        assert row.latency_ns == pytest.approx(waits / COUNT)
+        written = unit * twin.counts["promotions"] + twin.counts["write hits"]
+        assert row.device_writes == 4096 * written
+        back = COUNT - hits - misses - (twin.counts["write hits"] if mode == "back" else 0)
+        assert row.backend_writes == 4096 * (back + unit * twin.counts["write-backs"])
+
+
 def refusals() -> dict[str, Callable[[Trace], Any]]:
     return {
         "dm-cache: needs the requests of a trace": lambda _: mc.simulate([1, 2], "dm-cache", [8]),
@@ -197,8 +229,14 @@ def refusals() -> dict[str, Callable[[Trace], Any]]:
         "policies: bcache is a deployed cache, not for lines": lambda trace: mc.simulate_lines(
             trace, "bcache", [200], line=2
         ),
-        "policies: dm-cache: a deployed cache, which is replayed whole": lambda trace: mc.tune(
-            trace, "1MiB", policies="dm-cache"
+        "policies: dm-cache is a deployed cache, which has settings of its own, and lru": (
+            lambda trace: mc.tune(trace, "1MiB", policies="dm-cache,lru")
+        ),
+        "rate: dm-cache is a deployed cache, which is replayed whole": lambda trace: mc.tune(
+            trace, "1MiB", policies=["dm-cache"], rate=0.5
+        ),
+        "writes: dm-writecache: none of through, around": lambda trace: mc.tune(
+            trace, "1MiB", policies="dm-writecache", writes=["through", "around"]
         ),
         "dm-cache: tiers: 4 blocks have no space for a cache block of 32 KiB": (
             lambda trace: mc.simulate(trace, "dm-cache", [4])

@@ -296,8 +296,8 @@ def test_deployed_caches_have_what_they_save_of_the_latency_of_the_backend(tmp_p
         for hits in (300, 400, 700, 800)
     }
     assert sentences(run)[1] == (
-        f"Of the latency without a cache, `dm-cache` as installed saves {saved[300]}, with its "
-        f"best setting (`large blocks`) {saved[400]}; `bcache` as installed saves {saved[400]}; "
+        f"Of the latency without a cache, `dm-cache` as installed saves {saved[300]} "
+        f"({saved[400]} with block_kib 64); `bcache` as installed saves {saved[400]}; "
         f"the best of the other systems, `lru`, saves {saved[700]}; the best fixed division "
         f"(`hindsight`) would save {saved[800]}."
     )
