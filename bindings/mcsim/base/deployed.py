@@ -142,6 +142,12 @@ SETTINGS: Mapping[str, Sequence[Sequence[Setting]]] = {
         ({"writes": "through"}, {"writes": "around"}, {"writes": "back"}),
         ({"writeback_percent": 10}, {"writeback_percent": 40}),
     ),
+    "open-cas": (
+        ({"line_kib": 4}, {"line_kib": 16}, {"line_kib": 64}),
+        ({"writes": "through"}, {"writes": "around"}, {"writes": "back"}),
+        ({"cutoff": "full"}, {"cutoff": "never"}),
+        ({"promotion": "always"}, {"promotion": "nhit"}),
+    ),
 }
 """Settings that searches and `tune` try, by name: lists of alternatives, that of the installer
 first. Values of different lists are combined."""

@@ -139,6 +139,8 @@ def arena(
     texts = texts_of_sizes(sizes, source.block_bytes)
     with mistakes_in("--time-limit"):
         seconds = parse_duration(limit) / 1e9
+        if seconds == 0:
+            raise ValueError(f"expected more than 0, got {limit}")
     with mistakes_in("--mini"):
         rules = Rules.given(texts, leaders, rate, seconds, memory, seed, threads, code)
     source.threads = rules.threads

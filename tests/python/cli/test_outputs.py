@@ -61,6 +61,8 @@ READ = {
     "--trace-dir",
     "--mapping",
     "--cache-dir",
+    "--candidates",
+    "--held-out",
     "file",
     "files",
     "runs",
