@@ -23,7 +23,7 @@ class SampledLru {
     }
   };
   static constexpr ComponentInfo kInfo{
-      .name = "sampled-lru",
+      .name = "drawn-lru",
       .summary = "Evicts the least recently used of a few blocks drawn at random.",
       .reference =
           "Psounis, Prabhakar: Efficient randomized web-cache replacement schemes using samples "

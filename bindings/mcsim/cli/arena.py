@@ -141,8 +141,7 @@ def arena(
         seconds = parse_duration(limit) / 1e9
         if seconds == 0:
             raise ValueError(f"expected more than 0, got {limit}")
-    with mistakes_in("--mini"):
-        rules = Rules.given(texts, leaders, rate, seconds, memory, seed, threads, code)
+    rules = Rules.given(texts, leaders, rate, seconds, memory, seed, threads, code)
     source.threads = rules.threads
     reporter = reporter_asked()
     held = named_sources(replace(source, files=held_out), reporter) if held_out else []

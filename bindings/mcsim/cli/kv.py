@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     metavar="ROLE=NAME",
     multiple=True,
     hidden=True,
-    help="Field of ids, tokens, output, time, block_tokens, tenant or session.",
+    help="Field of ids, tokens, output, time, finish, block_tokens, tenant or session.",
 )
 @click.option(
     "--warm-up",

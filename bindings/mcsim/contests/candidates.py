@@ -139,6 +139,6 @@ def _candidate(where: str, given: object) -> Candidate:
 
 
 def _text(where: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{where}: expected a text, got {shortened(value)}")
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise ConfigError(f"{where}: expected a text in one line, got {shortened(value)}")
     return value.strip()

@@ -31,7 +31,7 @@ from mcsim.contests.ranking import Contestant, Final, Ranking, ranking_of
 from mcsim.contests.scores import Ratios, Scale
 from mcsim.contests.worker import MINIATURE, Reply, Setup, Task
 from mcsim.experiment.code import AllowCode, Permission
-from mcsim.policies.comparison import AnyTrace, Named, Readable, named_traces, steps_of
+from mcsim.policies.comparison import AnyTrace, Named, Readable, identity_of, named_traces, steps_of
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import memory_given, simulate
 from mcsim.references.blocks import Blocks
@@ -199,6 +199,7 @@ def contest(
         final = seen
         if held:
             final = _Traces.read("held-out traces", held, rules, Path(folder, "held"), reporter)
+            _check_apart(seen, final)
         with reporter.stage("yardsticks", 1, "sample") as stage:
             small = seen.scale(rules, rules.rate)
             stage.update(1)
@@ -229,6 +230,7 @@ class _Traces:
     files: list[Path] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     sizes: list[int | str] = field(default_factory=list)
+    identities: list[object] = field(default_factory=list)
 
     @classmethod
     def read(
@@ -252,6 +254,7 @@ class _Traces:
                 traces.labels = [label for label, _ in steps]
                 traces.sizes = [size for _, size in steps]
                 traces.names.append(name)
+                traces.identities.append(identity_of(blocks))
                 traces.files.append(folder / str(len(traces.files)))
                 with traces.files[-1].open("wb") as file:
                     pickle.dump(blocks, file)
@@ -277,6 +280,14 @@ class _Traces:
                 "traces"
             )
         return scale
+
+
+def _check_apart(seen: _Traces, held: _Traces) -> None:
+    """Check that no requests are both seen and held out."""
+    for name, identity in zip(held.names, held.identities, strict=True):
+        if identity in seen.identities:
+            other = seen.names[seen.identities.index(identity)]
+            raise ConfigError(f"held_out: {name} has the requests of {other}, which candidates see")
 
 
 def _in_miniature(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 
@@ -42,13 +44,15 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
         ours.send(setup)
         return cls(ours, process)
 
     def end(self) -> int:
-        """Kill it; return its exit code, negative if a signal ended it."""
-        self.process.kill()  # does nothing to a process that ended
+        """Kill it and its group; return its exit code, negative if a signal ended it."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         code = self.process.wait()
         self.connection.close()
         return code

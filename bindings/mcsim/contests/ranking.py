@@ -94,7 +94,7 @@ def ranking_of(contestants: Sequence[Contestant], final: Final) -> Ranking:
         by_trace,
         _columns(order, rows),
         "arena",
-        title=f"{len(contestants):,} candidates",
+        title=f"{len(contestants):,} candidate{'' if len(contestants) == 1 else 's'}",
         answer=_answer(ranked, rows, final, len(failed), len(contestants)),
         notes=_notes(final, len(order) - len(replayed) - len(failed), len(failed)),
         order=[*range(len(replayed)), *failed[:_MOST_FAILURES]],

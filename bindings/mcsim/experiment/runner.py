@@ -261,7 +261,8 @@ def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Repor
 
 _RANDOM_COMPONENTS = frozenset(
     (
-        *("cacheus", "hyperbolic", "lecar", "random", "w-tinylfu"),
+        *("cacheus", "hyperbolic", "lecar", "lhd", "random", "w-tinylfu"),
+        *("sampled-lfu", "sampled-lru"),
         *("shards", "slide", "switching", "talus"),  # wrappers
         "probability",  # admission
         *("annealing", "annealing-legacy"),  # optimisers

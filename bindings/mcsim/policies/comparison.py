@@ -253,7 +253,7 @@ class Readable:
                 self.left_out.append((name, str(error).rpartition(": ")[2]))
                 self.note(f"left out: {error}")
             else:
-                same = seen.setdefault(_identity(blocks), name)
+                same = seen.setdefault(identity_of(blocks), name)
                 if same != name:
                     raise ConfigError(f"traces: {same} and {name} have the same requests")
                 yield name, blocks
@@ -302,7 +302,7 @@ def _of_trace(
     return ResultTable(columns | rows[order].columns())
 
 
-def _identity(blocks: Blocks) -> object:
+def identity_of(blocks: Blocks) -> object:
     """Return what two references to the same requests have in common."""
     vms = [(vm.trace.digest, vm.only, vm.begin, vm.end) for vm in blocks.workload.vms]
     return tuple(vms), blocks.ops_kept, len(blocks)

@@ -14,7 +14,7 @@ from mcsim._core import engine, locality
 from mcsim.base.deployed import RULES
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.specs import parse_spec
-from mcsim.base.threads import Pool, threads_given
+from mcsim.base.threads import Pool, Stopped, threads_given
 from mcsim.base.units import format_bytes
 from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.specs import DeployedSpec, parse_policies
@@ -223,7 +223,11 @@ def with_deployed(
     with Pool(min(threads, len(chosen))) as pool:
         pending = {place: pool.submit(_replayed, *of, blocks, pool) for place, of in chosen.items()}
         for place, one in pending.items():
-            for name, count in one.result().items():
+            try:
+                counts = one.result()
+            except Stopped:
+                break  # the pool raises the error of the cache that failed
+            for name, count in counts.items():
                 rows[name][place] = count
             done += len(blocks)
             if progress is not None:

@@ -253,7 +253,8 @@ class _Search:
 
 
 def _least_bytes(system: SystemSpec) -> int:
-    params = {key: str(value) for key, value in system.params.items()}
+    # As in a spec of a policy, where true and false have small letters.
+    params = {key: str(value).lower() for key, value in system.params.items()}
     return least_bytes(DeployedSpec(system.name, params))
 
 

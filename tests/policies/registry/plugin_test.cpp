@@ -107,11 +107,11 @@ TEST(Plugin, WhatIsNoneIsRefused) {
 TEST(Plugin, TheExampleRuns) {
   const char* const example = std::getenv("MCSIM_EXAMPLE_POLICY");
   if (example == nullptr) GTEST_SKIP() << "MCSIM_EXAMPLE_POLICY does not name a library";
-  ASSERT_THAT(load_policies(example).value(), ElementsAre("sampled-lru"));
+  ASSERT_THAT(load_policies(example).value(), ElementsAre("drawn-lru"));
   const auto trace = testing::policy_trace("zipf", streams::zipf(30'000, 1000, 0.9, 1));
   const std::vector<CacheConfig> configs{{"random", {}, 100},
-                                         {"sampled-lru", {{"sample", std::int64_t{1}}}, 100},
-                                         {"sampled-lru", {{"sample", std::int64_t{1024}}}, 100},
+                                         {"drawn-lru", {{"sample", std::int64_t{1}}}, 100},
+                                         {"drawn-lru", {{"sample", std::int64_t{1024}}}, 100},
                                          {"lru", {}, 100}};
   const auto rows = simulate(trace.blocks, {}, trace.unique, configs).value();
   const auto hits = [&](std::size_t i) { return static_cast<double>(rows[i].counts.hits); };

@@ -260,3 +260,28 @@ def test_a_mean_counts_each_trace_once() -> None:
     summary = Summary.of([scores], 1)
     assert summary.mean.tolist() == [pytest.approx((0.3 + 0.7) / 2)]
     assert summary.worst.tolist() == [pytest.approx(0.1)]
+
+
+def test_no_requests_are_seen_and_held_out() -> None:
+    with pytest.raises(mc.ConfigError, match=r"held_out: .* which candidates see"):
+        mc.arena([skewed(1)], "arc", ["5%"], held_out=[skewed(1)])
+
+
+def test_processes_of_a_candidate_end_with_its_own(folder: Path) -> None:
+    (folder / "forks.py").write_text(
+        "import os, time, mcsim as mc\n"
+        "class Forks(mc.PriorityPolicy):\n"
+        "    def start(self, capacity, seed):\n"
+        "        child = None if os.path.exists('child') else os.fork()\n"
+        "        if child == 0:\n"
+        "            time.sleep(600)\n"
+        "        if child:\n"
+        "            open('child', 'w').write(str(child))\n"
+        "    def priority(self, accesses, last, inserted, now):\n"
+        "        return last\n"
+    )
+    mc.arena(skewed(1), "forks:Forks", ["5%"], threads=1, allow_code=True)
+    child = int((folder / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    # Ended, though nothing may have waited for it.
+    assert not state.exists() or state.read_text().split()[2] == "Z"

@@ -255,3 +255,11 @@ def test_other_commands_refuse_them_with_the_reason(message: str) -> None:
     trace, _ = trace_of(3)
     with pytest.raises(ConfigError, match=message):
         refusals()[message](trace)
+
+
+def test_an_error_of_one_cache_is_told_though_others_are_stopped() -> None:
+    at = np.arange(4000)
+    trace = mc.Trace.from_arrays(at * 1_000_000, 4096 * (at % 700), 4096)
+    for _ in range(3):
+        with pytest.raises(mc.ConfigError, match="bcache"):
+            mc.simulate(trace, "dm-cache,bcache", [20])

@@ -86,7 +86,7 @@ class Xoshiro:
 
 
 def sampled_lru_hits(keys: list[int], capacity: int, sample: int, seed: int) -> int:
-    random = Xoshiro(seed).split("sampled-lru")
+    random = Xoshiro(seed).split("drawn-lru")
     slots: list[int] = []
     last: dict[int, int] = {}
     hits = 0
@@ -114,8 +114,8 @@ def test_it_hits_as_its_twin(library: Path, tmp_path: Path) -> None:
     done = run(
         """
 import numpy as np
-assert mc.load_policies(library) == ["sampled-lru"]
-policies = ["sampled-lru", "sampled-lru(sample=5)"]
+assert mc.load_policies(library) == ["drawn-lru"]
+policies = ["drawn-lru", "drawn-lru(sample=5)"]
 rows = mc.simulate(np.load(arguments[0]), policies, [10, 300], seed=7, threads=2)
 print(rows.hits.tolist())
 """,
@@ -133,9 +133,9 @@ def test_its_name_is_known_everywhere(library: Path) -> None:
 names = mc.policy_names()
 mc.load_policies(library)
 mc.load_policies(library)
-assert mc.policy_names() == [*names, "sampled-lru"]
-assert mc.simulate([1, 2, 1], "all", [2]).policy[-1] == "sampled-lru"
-for wrong in ["sampled-lur", "sampled-lru(sampel=2)", "sampled-lru(sample=0)"]:
+assert mc.policy_names() == [*names, "drawn-lru"]
+assert mc.simulate([1, 2, 1], "all", [2]).policy[-1] == "drawn-lru"
+for wrong in ["drawn-lur", "drawn-lru(sampel=2)", "drawn-lru(sample=0)"]:
     try:
         mc.simulate([1], wrong, [1])
     except mc.ConfigError as error:
@@ -145,10 +145,10 @@ for wrong in ["sampled-lur", "sampled-lru(sampel=2)", "sampled-lru(sample=0)"]:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("unknown eviction policy 'sampled-lur' (did you mean 'sampled-lru'?")
+    assert lines[0].startswith("unknown eviction policy 'drawn-lur' (did you mean 'drawn-lru'?")
     assert lines[1:] == [
-        "sampled-lru: unknown parameter 'sampel' (did you mean 'sample'?)",
-        "sampled-lru: sample: 0 is outside [1, 1024]",
+        "drawn-lru: unknown parameter 'sampel' (did you mean 'sample'?)",
+        "drawn-lru: sample: 0 is outside [1, 1024]",
     ]
 
 
@@ -159,17 +159,17 @@ def command_line(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]
 def test_commands(library: Path, tmp_path: Path) -> None:
     (tmp_path / "blocks.txt").write_text("\n".join(map(str, trace()[:3000].tolist())))
     plugin = ("--plugin", str(library))
-    done = command_line("describe", "sampled-lru", *plugin, cwd=tmp_path)
+    done = command_line("describe", "drawn-lru", *plugin, cwd=tmp_path)
     assert "sample = 2   1 to 1024" in done.stdout, done.stderr
-    assert "sampled-lru" in command_line("list", *plugin, cwd=tmp_path).stdout
-    done = command_line("describe", "sampled-lru", cwd=tmp_path)
+    assert "drawn-lru" in command_line("list", *plugin, cwd=tmp_path).stdout
+    done = command_line("describe", "drawn-lru", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     done = command_line(
-        *("compare", "blocks.txt", "--policies", "lru,sampled-lru(sample=3)"),
+        *("compare", "blocks.txt", "--policies", "lru,drawn-lru(sample=3)"),
         *plugin,
         cwd=tmp_path,
     )
-    assert "sampled-lru(sample=3)" in done.stdout, done.stderr
+    assert "drawn-lru(sample=3)" in done.stdout, done.stderr
     done = command_line("list", "--plugin", "blocks.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("mcsim: --plugin: blocks.txt: cannot be loaded: ")
@@ -194,7 +194,7 @@ systems: [lru]
 from pathlib import Path
 from mcsim.experiment.experiment import Experiment
 first = Experiment.load(arguments[0], allow_code=True)
-assert mc.policy_names()[-1] == "sampled-lru"
+assert mc.policy_names()[-1] == "drawn-lru"
 print(first.run_id([]))
 library = Path(arguments[0]).parent / "libs" / "libsampled_lru.so"
 content = library.read_bytes()
@@ -224,7 +224,7 @@ interval: 1000 references
 plugins: [{library}]
 workload: {{vms: [{{name: vm, trace: blocks.txt}}]}}
 tiers: [{{device: dram, capacity: 4}}, {{device: flash, capacity: 8}}]
-systems: [lru, {{name: hierarchy, label: mine, policy: sampled-lru(sample=1024)}}]
+systems: [lru, {{name: hierarchy, label: mine, policy: drawn-lru(sample=1024)}}]
 """)
     done = run(
         """
@@ -255,9 +255,9 @@ def test_an_arena_loads_a_library_in_its_processes(
     monkeypatch.chdir(library.parent)
     keys = np.random.default_rng(5).zipf(1.3, 5000) % 700
     trace = mc.Trace.from_arrays(np.arange(len(keys)), 4096 * keys, 4096)
-    sampled = {"name": "mine", "policy": "sampled-lru(sample=64)", "library": library.name}
+    sampled = {"name": "mine", "policy": "drawn-lru(sample=64)", "library": library.name}
     ranking = mc.arena(trace, [sampled, "lru", "fifo"], ["10%"], allow_code=True, threads=1)
     assert ranking.failure.tolist() == [""] * 3
     scores = dict(zip(ranking.candidate.tolist(), ranking.score.tolist(), strict=True))
     assert scores["fifo"] < scores["mine"]
-    assert "sampled-lru" not in mc.policy_names()  # of this process
+    assert "drawn-lru" not in mc.policy_names()  # of this process
