@@ -179,11 +179,13 @@ def warm_up_requests(warm_up: int | str, requests: int) -> int:
     Raises
     ------
     ConfigError
-        If it is neither a number of requests nor a share.
+        If it is neither a number of requests nor a share, or leaves no request.
     """
-    if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
-        with mistakes_in("warm_up"):
-            return int(parse_share(warm_up) * requests)
     with mistakes_in("warm_up"):
-        count = parse_count(warm_up)
-    return min(count, requests)
+        if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
+            count = int(parse_share(warm_up) * requests)
+        else:
+            count = parse_count(warm_up)
+        if count and count >= requests:
+            raise ValueError(f"{count:,} of {requests:,} requests leave none to count")
+    return count
