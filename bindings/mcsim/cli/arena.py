@@ -19,6 +19,7 @@ from mcsim.cli.terminal import Form, Line
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.contests.candidates import Candidate
     from mcsim.contests.ranking import Ranking
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
@@ -134,7 +135,7 @@ def arena(
     from mcsim.cli.compare_each import texts_of_sizes
     from mcsim.contests.contest import Rules, contest
 
-    candidates = _candidates(policies, listed)
+    candidates = _candidates(policies, listed, code)
     source = Source(files, block_size, ops, vms, seed, threads or 0, reading)
     texts = texts_of_sizes(sizes, source.block_bytes)
     with mistakes_in("--time-limit"):
@@ -149,30 +150,41 @@ def arena(
     ArenaReport(source, ranking).show(form, output)
 
 
-def _candidates(policies: str | None, listed: str | None) -> list[Any]:
+def _candidates(policies: str | None, listed: str | None, code: Permission) -> list[Candidate]:
     """Return the candidates of both options; names of policies in the first are checked."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.inputs import read_regular
     from mcsim.base.specs import split_specs
-    from mcsim.contests.candidates import candidates_given, candidates_of_json
+    from mcsim.contests.candidates import (
+        candidates_given,
+        candidates_of_json,
+        check_permission,
+    )
     from mcsim.policies import has_foresight
     from mcsim.policies.specs import parse_policies, policy_names
 
-    given: list[Any] = []
     if policies is None and listed is None:
         policies = "all"
+    found: list[Candidate] = []
     with mistakes_in("--policies"):
         if policies is not None and policies.strip() == "all":
-            given += [name for name in policy_names() if not has_foresight(name)]
+            found = candidates_given([name for name in policy_names() if not has_foresight(name)])
         elif policies is not None:
-            for text in split_specs(policies):
-                given.append(text.strip())
-                if ":" not in text.partition("(")[0]:
-                    parse_policies(text)
+            names = [text.strip() for text in split_specs(policies)]
+            found = candidates_given(names, "policies")
+            for name in names:
+                if ":" not in name.partition("(")[0]:
+                    parse_policies(name)
+        check_permission(found, code)
     if listed is not None:
-        found = sys.stdin.buffer.read() if listed == "-" else read_regular(Path(listed))
-        given += candidates_of_json(found, "stdin" if listed == "-" else listed)
-    return candidates_given(given)
+        with mistakes_in("--candidates"):
+            try:
+                content = sys.stdin.buffer.read() if listed == "-" else read_regular(Path(listed))
+            except OSError as error:
+                raise ValueError(str(error)) from None
+            given = candidates_of_json(content, "stdin" if listed == "-" else listed)
+            found += candidates_given(given)
+    return candidates_given(found)
 
 
 @dataclass

@@ -47,13 +47,17 @@ CandidateGiven = str | Candidate | Mapping[str, Any]
 """Types of candidates that `arena` accepts."""
 
 
-def candidates_given(given: CandidateGiven | Sequence[CandidateGiven]) -> list[Candidate]:
+def candidates_given(
+    given: CandidateGiven | Sequence[CandidateGiven], name: str = "candidates"
+) -> list[Candidate]:
     """Read candidates.
 
     Parameters
     ----------
     given : str, mapping, Candidate, or sequence of these
         A mapping has the keys ``policy``, and perhaps ``name`` and ``library``.
+    name : str
+        Argument or option, for errors.
 
     Returns
     -------
@@ -68,16 +72,14 @@ def candidates_given(given: CandidateGiven | Sequence[CandidateGiven]) -> list[C
     is_one = isinstance(given, (str, Mapping, Candidate))
     listed: Any = [given] if is_one else given
     if not isinstance(listed, Iterable):
-        raise ConfigError(f"candidates: expected a list, got {shortened(given)}")
-    found = [_candidate(f"candidates[{i}]", one) for i, one in enumerate(listed)]
+        raise ConfigError(f"{name}: expected a list, got {shortened(given)}")
+    found = [_candidate(f"{name}[{i}]", one) for i, one in enumerate(listed)]
     if not found:
-        raise ConfigError("candidates: expected at least one")
+        raise ConfigError(f"{name}: expected at least one")
     places: dict[str, int] = {}
     for i, candidate in enumerate(found):
         if (first := places.setdefault(candidate.name, i)) != i:
-            raise ConfigError(
-                f"candidates[{i}]: the name {candidate.name} is that of candidates[{first}]"
-            )
+            raise ConfigError(f"{name}[{i}]: the name {candidate.name} is that of {name}[{first}]")
     return found
 
 
