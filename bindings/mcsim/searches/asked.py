@@ -174,6 +174,9 @@ def policies_of(given: Sequence[str] | None, own: str, tiers: int) -> list[str]:
     ['arc / lru']
     """
     words = [own] if given is None else [word.strip() for word in given]
+    for word in words:
+        if not word.isprintable():
+            raise ConfigError(f"policies: {word!r}: expected the name of an eviction policy")
     single = [word for word in words if "/" not in word]
     pairs = [_of_tiers(word, tiers) for word in words if "/" in word]
     return list(dict.fromkeys([*map(" / ".join, product(single, repeat=tiers)), *pairs]))

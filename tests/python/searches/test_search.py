@@ -23,6 +23,7 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.references.opened import open_workload
 from mcsim.results import models, tables
+from mcsim.searches.asked import policies_of
 from mcsim.searches.guides import Stack, rate_for
 from mcsim.searches.replays import Replays
 from mcsim.searches.search_state import Found
@@ -448,3 +449,8 @@ def test_recorded_traces(trace_dir: Path, name: str, policy: str) -> None:
         assert found.replay_count <= found.grid / 5
         assert found.best.latency_ns <= 1.01 * best
     assert math.isfinite(found.replayed)
+
+
+def test_a_policy_that_is_no_text_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"policies: .*udcff"):
+        policies_of(["\udcff"], "lru", 2)
