@@ -1,4 +1,4 @@
-"""Trusts: a Redis server on a socket in a temporary folder, its samples drawn by itself."""
+"""Trusts: a Redis server on a socket in a temporary folder. It draws its own samples."""
 
 from __future__ import annotations
 

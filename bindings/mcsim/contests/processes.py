@@ -122,7 +122,7 @@ class Processes:
         self._running.append(process)
 
     def _received(self, process: _Process, task: Task) -> Reply | None:
-        """Take a reply, or the message that a process is ready for its first task."""
+        """Receive a reply, or the message that a process is ready; it then gets its first task."""
         try:
             reply = process.connection.recv()
             if not process.is_ready:

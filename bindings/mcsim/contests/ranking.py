@@ -39,7 +39,7 @@ class Contestant:
     failure: str = ""
 
     def took(self, reply: Reply) -> bool:
-        """Take the time of a reply, or its failure; return whether it succeeded."""
+        """Add the time of a reply, or its failure; return whether it succeeded."""
         self.seconds += reply.seconds
         self.failure = self.failure or reply.failure
         return not reply.failure

@@ -1,6 +1,6 @@
 """A process that replays candidates.
 
-It ends with the process that started it. What candidates print is lost.
+It ends with the process that started it. The output of candidates is discarded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of prctl
 
 @dataclass(frozen=True)
 class Setup:
-    """What is equal for all tasks of a process."""
+    """Settings that are equal for all tasks of a process."""
 
     folder: Path
     permission: Permission

@@ -179,7 +179,7 @@ def warm_up_requests(warm_up: int | str, requests: int) -> int:
     Raises
     ------
     ConfigError
-        If it is neither a number of requests nor a share, or leaves no request.
+        If it is no number of requests and no share, or leaves no request.
     """
     with mistakes_in("warm_up"):
         if isinstance(warm_up, str) and not warm_up.strip().isdecimal():
