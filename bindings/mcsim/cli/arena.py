@@ -211,7 +211,7 @@ class ArenaReport(Report):
         """Return what is printed as JSON."""
         return {
             "answer": self.ranking.answer,
-            "rows": self.data().to_pylist(),
+            "rows": [{**row, "rank": row["rank"] or None} for row in self.data().to_pylist()],
             "by_trace": self.ranking.by_trace.to_arrow().to_pylist(),
         }
 

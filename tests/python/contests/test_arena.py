@@ -217,12 +217,13 @@ def test_wrong_json_is_named(text: str) -> None:
 
 def test_the_shell_takes_and_returns_json(tmp_path: Path) -> None:
     skewed(1).save(tmp_path / "one.csv")
-    given = json.dumps([{"name": "small", "policy": "2q(kin=0.1)"}, "lru"])
+    given = json.dumps([{"name": "small", "policy": "2q(kin=0.1)"}, "lru", "nothing"])
     shared = ["arena", str(tmp_path / "one.csv"), "--sizes", "5%", "-q"]
     shown = CliRunner().invoke(cli, [*shared, "--candidates", "-", "--json"], input=given)
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)
-    assert [row["candidate"] for row in found["rows"]] == ["small", "lru"]
+    assert [row["candidate"] for row in found["rows"]] == ["small", "lru", "nothing"]
+    assert [row["rank"] for row in found["rows"]] == [1, 2, None]
     assert found["rows"][0]["policy"] == "2q(kin=0.1)"
     assert len(found["by_trace"]) == 2
     out = tmp_path / "out"
