@@ -129,8 +129,11 @@ def _sizes(blocks: int) -> NDArray[np.int64]:
 
 
 def _parts(values: NDArray[Any], blocks: int, optimizer: str | Optimizer) -> NDArray[np.int64]:
-    """Divide by the token hits of each tenant at `_sizes`."""
+    """Divide by the token hits of each tenant at `_sizes`; equal parts have no steps."""
     from mcsim.optimizers.optimizer import optimize
+
+    if optimizer == "equal":
+        return np.full(len(values), blocks // len(values))
 
     found = optimize(values.astype(float), blocks, optimizer=optimizer, sizes=_sizes(blocks))
     return np.asarray(found.allocation[0])

@@ -103,7 +103,9 @@ class TenantCurve:
 
     def hits(self, capacity: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the blocks that hit at capacities."""
-        return np.asarray(self._curve.table(capacity).hits)
+        step = np.searchsorted(self._curve.capacities, capacity, "right")
+        hits: NDArray[np.int64] = np.concatenate([[0], self._curve.block_hits])[step]
+        return hits
 
 
 def tenant_curves(chains: ChainTrace) -> list[TenantCurve]:
