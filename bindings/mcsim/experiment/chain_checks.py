@@ -1,6 +1,6 @@
-"""Checks of experiments on chains: systems whose rule prefix hits have no inputs for are refused.
+"""Checks of experiments on chains, and the systems that do not run on them.
 
-All reasons are in `REFUSED`, by system.
+A rule may need inputs that prefix hits do not have. All reasons are in `REFUSED`, by system.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from mcsim.experiment.recorded import (
     curve_points,
     curve_steps,
     intensity_table,
+    tenant_curves,
     unique_blocks,
 )
-from mcsim.references.chains import tenant_curves
 from mcsim.references.interned import (
     interned,
     is_kept,

@@ -119,8 +119,8 @@ def _check_optimizer(optimizer: str | Optimizer) -> None:
     known = [entry["name"] for entry in _optimizers.describe()]
     if isinstance(optimizer, str) and optimizer in systems and optimizer not in known:
         raise ConfigError(
-            f"optimizer: {optimizer}: a system of host caches, whose rule reads tiers, latencies "
-            f"of disks or writes, which prefix hits do not have; one of {', '.join(known)}"
+            f"optimizer: {optimizer}: a system of host caches, whose rule decides at intervals: "
+            f"`mcsim run` has it for chains; one of {', '.join(known)}"
         )
 
 

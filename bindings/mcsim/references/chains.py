@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mcsim.base.errors import ConfigError
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.chains import ChainsSpec
-from mcsim.locality.prefixes import prefix_curve
 from mcsim.references.workload import Workload, WorkloadVm
 from mcsim.traces.chain_requests import generate_chains, requests_of
 from mcsim.traces.chains import ChainTrace, read_chains
@@ -91,24 +87,3 @@ def _read(
     if not len(chains.blocks):
         raise source.complain((*_WHERE, "file"), f"no blocks in {name!r}")
     return chains
-
-
-class TenantCurve:
-    """The prefix hits of a tenant alone in an LRU cache, at every capacity."""
-
-    def __init__(self, chains: ChainTrace) -> None:
-        self._curve = prefix_curve(chains)
-        self.accesses = self._curve.blocks
-        self.saturation = int(self._curve.capacities[-1]) if len(self._curve.capacities) else 0
-
-    def hits(self, capacity: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the blocks that hit at capacities."""
-        step = np.searchsorted(self._curve.capacities, capacity, "right")
-        hits: NDArray[np.int64] = np.concatenate([[0], self._curve.block_hits])[step]
-        return hits
-
-
-def tenant_curves(chains: ChainTrace) -> list[TenantCurve]:
-    """Return the curve of each tenant."""
-    parts = [chains.of_tenant(name) for name in chains.tenants] or [chains]
-    return list(map(TenantCurve, parts))

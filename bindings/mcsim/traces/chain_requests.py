@@ -20,9 +20,9 @@ READ, WRITE = 0, 1
 def requests_of(chains: ChainTrace, block_bytes: int) -> Trace:
     """Return the lookups and touches of a chain trace, each a request of one block.
 
-    A request of a chain is a read of each block from head to tail, and then a write of each block
-    from tail to head. So a read hits in a cache with LRU if and only if the block belongs to the
-    longest cached prefix.
+    A request of a chain first reads its blocks from head to tail, and then writes them from tail to
+    head. So a read hits in a cache with LRU if and only if the block belongs to the longest cached
+    prefix.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@
 
 namespace mcsim {
 
-// A system for a trace of chains, as those of KV caches. A request of a chain is a read of each
-// block from the head to the tail, the lookup, and then a write of each block from the tail to the
-// head, the touch. Each is a request of one block. So LRU has the heads of chains above their
-// tails, and a read hits if and only if its block belongs to the longest cached prefix:
+// A system for a trace of chains, as those of KV caches. The request of a chain is first a lookup:
+// it reads each block from head to tail. Then it is a touch: it writes each block from tail to
+// head. Each read and write is a request of one block. So LRU has heads of chains above their
+// tails. A read hits if and only if its block belongs to the longest cached prefix:
 //
 // - blocks before it in the chain are more recent than a cached block, so that reading them first
 //   changes no position below them;

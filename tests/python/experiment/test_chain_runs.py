@@ -220,6 +220,21 @@ def test_one_cache_of_all_tenants_hits_as_naive_replays(tmp_path: Path) -> None:
         assert (last.hits.sum(), last.token_hits.sum()) == (whole.blocks, whole.tokens)
 
 
+def test_parts_of_tiers_hit_as_naive_replays(tmp_path: Path) -> None:
+    requests = Requests(13)
+    file = requests.write(tmp_path / "chains.jsonl")
+    tiers = [{"device": "hbm", "capacity": 9}, {"device": "hbm", "capacity": 24}]
+    results = mc.run(experiment(file, ["static"], tiers=tiers), out=tmp_path / "out")
+    metrics = results.metrics()
+    for number, vm in enumerate(TENANTS):
+        chains = [
+            c for c, of in zip(requests.chains, requests.tenants, strict=True) if of == number
+        ]
+        own = metrics[metrics.vm == vm]
+        by_tier = [int(own[own.tier == tier].hits.sum()) for tier in (0, 1)]
+        assert by_tier == replay_tiers(chains, [3, 8])
+
+
 def test_the_bound_is_that_of_prefix_replays(tmp_path: Path) -> None:
     requests = Requests(7)
     file = requests.write(tmp_path / "chains.jsonl")
