@@ -8,6 +8,7 @@
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/python_system.hpp"
 #include "bindings/src/view_options.hpp"
+#include "core/engine/run/lookup_system.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/registry.hpp"
 #include "policies/hosts/admission_registry.hpp"
@@ -119,7 +120,8 @@ void check_counts_bytes(const std::string& name, const ParamMap& params, SystemC
 std::shared_ptr<System> make_system(const std::string& name, const ParamMap& params,
                                     const Machine& machine, std::shared_ptr<Optimizer> optimizer,
                                     Nanoseconds interval, std::uint64_t seed,
-                                    std::vector<std::string> vms, Nanoseconds warm_up) {
+                                    std::vector<std::string> vms, Nanoseconds warm_up,
+                                    bool counts_lookups) {
   const SystemContext context{.machine = machine,
                               .interval = interval,
                               .warm_up = warm_up,
@@ -132,6 +134,7 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
                                  machine.fleet.count())};
   }
   give_optimizer(*system, name, std::move(optimizer), seed);
+  if (counts_lookups) system = std::make_shared<LookupSystem>(std::move(system));
   raise_if_error(check_actions(*system));
   return system;
 }
@@ -165,7 +168,7 @@ void bind_system(py::module_& m) {
       .def(py::init(&make_system), py::arg("name"), py::arg("params"), py::arg("machine"),
            py::arg("optimizer") = nullptr, py::kw_only(), py::arg("interval") = 3600 * kSecond,
            py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{},
-           py::arg("warm_up") = Nanoseconds{0})
+           py::arg("warm_up") = Nanoseconds{0}, py::arg("counts_lookups") = false)
       .def_static(
           "from_python",
           [](py::object allocator, const Machine& machine, Nanoseconds interval, std::uint64_t seed,

@@ -200,6 +200,7 @@ class System:
         seed: int = 1,
         vms: Sequence[str] = (),
         warm_up: int = 0,
+        counts_lookups: bool = False,
     ) -> None: ...
     @staticmethod
     def from_python(

@@ -40,7 +40,7 @@ Progress = Callable[[int], object]
 
 def is_alone_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run replays each VM alone."""
-    if spec.starts_filled:
+    if spec.starts_filled or spec.workload.chains is not None:
         return False
     if spec.slowdowns is not None:
         return spec.slowdowns

@@ -46,7 +46,7 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
             raise source.complain(("warm_up",), "neither VMs nor a profile")
     titles = (system.title for system in spec.systems)
     check(titles, lambda i: ("systems", i), "system; give it a label of its own, not")
-    if not spec.workload.vms and not spec.workload.profiles:
+    if not (spec.workload.vms or spec.workload.profiles or spec.workload.chains):
         raise source.complain(("workload",), "neither VMs nor a profile")
 
 

@@ -110,6 +110,7 @@ class Components:
                 seed=self._spec.random_seed,
                 vms=self._vms,
                 warm_up=self._spec.warm_up_intervals * interval,
+                counts_lookups=self._spec.workload.chains is not None,
             )
 
         try:
@@ -129,6 +130,8 @@ class Components:
     def _system(self, index: int) -> SystemSpec:
         """Return a system as given, with the write mode of all systems if it states none."""
         given, writes = self._spec.systems[index], text_of_tiers(self._spec.writes)
+        if self._spec.workload.chains is not None:
+            writes = "through"  # touches wait for nothing
         if writes is None or is_class(given.name) or "writes" in given.params:
             return given
         where: Location = ("systems", index)

@@ -28,6 +28,7 @@ from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
 from mcsim.experiment.cache_dumps import dump_checksum, start_from_dump
+from mcsim.experiment.chain_checks import check_chains
 from mcsim.experiment.checks import (
     check_figures,
     check_hosts,
@@ -130,6 +131,7 @@ class Experiment:
         given = to_plain(source.root)
         shares = _take_shares(source)
         spec = check_spec(source)
+        check_chains(spec, source)
         complaints = Complaints()
         for check in (check_names, check_unique, check_hosts, check_figures, check_times):
             with complaints.kept():

@@ -21,6 +21,7 @@ from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
+from mcsim.results.prefix_hits import block_tokens_of, prefix_hits
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
@@ -124,7 +125,7 @@ def result_table(results: Results, name: str) -> RunTable:
     Parameters
     ----------
     name : {'comparison', 'systems', 'yardsticks', 'requests', 'devices', 'misses', \
-'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
+'prefix_hits', 'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
     """
     if name in _DERIVED:
         return _DERIVED[name](results)
@@ -139,7 +140,9 @@ def result_table(results: Results, name: str) -> RunTable:
 
 def result_tables(results: Results) -> list[RunTable]:
     """Return the tables that people read, in the order of a page."""
-    names = ("comparison", "yardsticks", "systems", "requests", "devices")
+    names = ["comparison", "yardsticks", "systems", "requests", "devices"]
+    if block_tokens_of(results) is not None:
+        names = ["prefix_hits", "comparison", "yardsticks", "systems", "devices"]
     return [result_table(results, name) for name in names]
 
 
@@ -233,6 +236,12 @@ def _misses(results: Results) -> RunTable:
     return _of_systems(results, "misses", table, "misses by cause", notes)
 
 
+def _prefix_hits(results: Results) -> RunTable:
+    table = prefix_hits(results)
+    notes = ["saved: time to first token of all requests together, against no cache"]
+    return _of_systems(results, "prefix_hits", table, "prefix hits", notes if len(table) else [])
+
+
 def _without_causes(results: Results) -> dict[str, list[str]]:
     """Return the systems by the reason for which their misses may have no causes."""
     found: dict[str, list[str]] = {}
@@ -255,6 +264,7 @@ _DERIVED: Mapping[str, Callable[[Results], RunTable]] = {
     "requests": _requests,
     "devices": _devices,
     "misses": _misses,
+    "prefix_hits": _prefix_hits,
 }
 
 
@@ -319,6 +329,8 @@ def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, s
 
 def _opt_note(results: Results, table: pa.Table, meaning: str) -> str:
     """Return what OPT is, or why the column is missing; nothing if OPT hits nothing."""
+    if block_tokens_of(results) is not None:
+        meaning = "the most prefix hits of any cache of all tenants"
     known = f"OPT: {meaning}" if _is_known(table, "share_of_opt") else ""
     return why_no_opt(results) or known
 

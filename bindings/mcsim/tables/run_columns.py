@@ -250,6 +250,15 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("capacity", "capacity", "count", "other misses of the VM alone with all tiers"),
         Column("interference", "interference", "count", "all others; negative: fewer than alone"),
     ],
+    "prefix_hits": [
+        *(_SYSTEM, _VM),
+        Column("accesses", "blocks", "count", "blocks of prompts, each of which is looked up"),
+        Column("hits", "hits", "count", "blocks in cached prefixes", "more"),
+        Column("tokens", "tokens", "count", "their tokens"),
+        Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
+        Column("token_hit_ratio", "token hit %", "share", "by all tokens", "more"),
+        Column("saved_seconds", "saved", "s", "time to first token that hits save", "more"),
+    ],
     "bounds": [_SYSTEM, _OPT_HITS],
     "alone": [
         _SYSTEM,

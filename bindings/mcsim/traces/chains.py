@@ -150,6 +150,18 @@ class ChainTrace:
         """Blocks of each request; shape (requests,)."""
         return np.diff(self.starts)
 
+    def tenant_counts(self) -> list[int]:
+        """Return the requests of each tenant, or of all if the trace has no tenants.
+
+        Returns
+        -------
+        list of int
+        """
+        if self.tenant is None:
+            return [len(self)]
+        counts: list[int] = np.bincount(self.tenant, minlength=len(self.tenants)).tolist()
+        return counts
+
     def of_tenant(self, name: str) -> ChainTrace:
         """Return the requests of a tenant.
 

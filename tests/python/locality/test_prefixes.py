@@ -233,6 +233,17 @@ def test_divisions_are_refused_with_the_reason() -> None:
     assert mc.prefix_partition(trace, 4, optimizer="equal").capacity.tolist() == [2, 2, 4]
 
 
+def test_equal_parts_are_those_of_mix() -> None:
+    chains, tokens = workload(9)
+    names = ["abc"[i % 3] for i in range(len(chains))]
+    trace = trace_of(chains, tokens, tenants=names)
+    for capacity in (3, 10, 17):
+        parts = mc.prefix_partition(trace, capacity, optimizer="equal")
+        assert parts.capacity.tolist()[:3] == [capacity // 3] * 3
+        misses = mc.mix(trace, [capacity]).equal[0]
+        assert sum(tokens) - parts.token_hits.tolist()[-1] == misses
+
+
 def test_mix_divides_among_tenants() -> None:
     chains, tokens = workload(8)
     trace = trace_of(chains, tokens, tenants=["ab"[i % 2] for i in range(len(chains))])
