@@ -1,11 +1,13 @@
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
+#include "policies/replay/chain_depths.hpp"
 #include "policies/replay/chain_trie.hpp"
 #include "policies/replay/chains.hpp"
 
@@ -68,11 +70,34 @@ py::array_t<std::uint8_t> tiers_of_copies(const GivenChains& given,
   return to_array(without_gil([&] { return replay_copies(chains, tiers); }));
 }
 
+// Return the depths of blocks, as of chain_depths.
+py::array_t<std::uint32_t> depths_of(const GivenChains& given, std::size_t pieces) {
+  const Chains chains = chains_from(given);
+  py::array_t<std::uint32_t> depths(static_cast<py::ssize_t>(chains.blocks.size()));
+  const std::span<std::uint32_t> found(depths.mutable_data(), chains.blocks.size());
+  raise_if_error(without_gil([&] { return chain_depths(chains, pieces, found); }));
+  return read_only(std::move(depths));
+}
+
+// Return how often each value below `end` occurs, up to the greatest of them.
+py::array_t<Count> counts_of(const ConstantColumn<std::uint32_t>& values, std::size_t end) {
+  std::vector<Count> counts(end);
+  const std::span<const std::uint32_t> all = span_of(values);
+  without_gil([&] {
+    for (const std::uint32_t value : all) {
+      if (value < end) ++counts[value];
+    }
+    while (!counts.empty() && counts.back() == 0) counts.pop_back();
+  });
+  return to_array(std::move(counts));
+}
+
 }  // namespace
 
 void bind_chains(py::module_& parent) {
   py::module_ m = parent.attr("policies");
-  m.attr("leaf_rules") = py::tuple(py::cast(choice_names<LeafRule>()));
+  m.def("chain_depths", &depths_of, py::arg("chains"), py::arg("pieces"));
+  m.def("count_values", &counts_of, py::arg("values").noconvert(), py::arg("end"));
   m.def("prefix_hits", &hits_of_blocks, py::arg("chains"), py::arg("policy"), py::arg("params"),
         py::arg("capacity"), py::arg("seed"), py::arg("head_first"));
   m.def("trie_prefix_hits", &hits_of_trie, py::arg("chains"), py::arg("rule"), py::arg("capacity"),
