@@ -31,6 +31,7 @@ class PythonSystem final : public System {
     raise_at("data_path: ", check(data_path_, context));
     raise_at("data_path: ", check_hosts(run_.machine, data_path_, rules_.mode));
     read_actions();
+    raise_if_error(check_delayed_hits(name_, *this, run_.machine));
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -55,6 +56,7 @@ class PythonSystem final : public System {
     return actions;
   }
   std::optional<ProbeSpec> probe() const override { return probe_; }
+  bool can_delay_hits() const override { return !classed_ && !placed_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     run_.vm_names.clear();

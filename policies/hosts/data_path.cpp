@@ -1,6 +1,7 @@
 #include "policies/hosts/data_path.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -210,6 +211,20 @@ absl::StatusOr<DataPathSpec> parse(const DataPathParams& params, const Machine& 
   return spec;
 }
 
+// Return the times of reads that bring blocks into tiers; none if no tier has delayed hits.
+std::optional<FetchTimes> fetch_times(const Machine& machine, const Accesses& trace) {
+  if (!machine.has_delayed_hits()) return std::nullopt;
+  FetchTimes times;
+  for (const TierSpec& tier : machine.tiers) {
+    times.delays_hits.push_back(tier.delayed_hits);
+    times.tier_ns.push_back(std::llround(tier.device.read_ns));
+  }
+  for (const VmInfo& vm : trace.vms) {
+    times.backend_ns.push_back(std::llround(machine.backend_read_ns(vm.name)));
+  }
+  return times;
+}
+
 // Create the tiers as a TieredHost, or as several of them.
 absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machine& machine,
                                                   const Accesses& trace, const Division& division,
@@ -221,7 +236,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machi
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
                     .changeable = division.changeable,
-                    .writes = std::move(spec.writes)};
+                    .writes = std::move(spec.writes),
+                    .fetches = fetch_times(machine, trace)};
   const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
   for (std::size_t k = 0; k < tiers; ++k) {
     MCSIM_ASSIGN_OR_RETURN(
@@ -271,6 +287,9 @@ absl::Status check_in_bytes(const DataPathParams& params, const TierTexts& of,
   if (!std::ranges::all_of(of.filters, is_none)) {
     return invalid_argument("admission: filters have no rule for capacities in bytes");
   }
+  if (context.machine.has_delayed_hits()) {
+    return invalid_argument("delayed_hits: capacities in bytes have no rule for them");
+  }
   const ComponentSpec& policy = of.policies.front();
   const auto made = weighing_registry().make(policy.name, policy.params, {.blocks = 1});
   if (made.ok() || weighing_registry().find(policy.name).ok()) return made.status();
@@ -309,6 +328,10 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
   if (context.machine.in_bytes) return check_in_bytes(params, of, context);
+  if (context.machine.has_delayed_hits() && context.machine.fleet.several()) {
+    return invalid_argument("delayed_hits: needs a single host, got {}",
+                            context.machine.fleet.count());
+  }
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
@@ -378,7 +401,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
   MCSIM_ASSIGN_OR_RETURN(DataPathSpec spec, parse(params, machine, trace));
   if (machine.in_bytes) return make_weighed(spec, trace, division, seed);
   const bool exclusive = params.chain == Chain::kExclusive;
-  if (machine.fleet.several() || !is_lru(spec.tiers, trace) ||
+  if (machine.fleet.several() || machine.has_delayed_hits() || !is_lru(spec.tiers, trace) ||
       (exclusive &&
        (machine.tiers.size() > kMostLruTiers || division.rules.mode == ResizeMode::kStrictOwn))) {
     return make_tiered(std::move(spec), machine, trace, division, seed);

@@ -169,6 +169,8 @@ class Machine:
         vm_backend_ns: Mapping[str, float] = {},
         fleet: Fleet = ...,
         in_bytes: bool = False,
+        *,
+        delayed_hits: Sequence[bool] = [],
     ) -> None: ...
 
 class CacheDump:

@@ -24,7 +24,8 @@ from mcsim.config.spec import ExperimentSpec, SystemSpec, text_of_tiers
 from mcsim.experiment.code import Code, blamed, is_class
 from mcsim.experiment.components import Components, data_path_of, has_own_host
 from mcsim.results.schemas import SCHEMAS
-from mcsim.results.tables import Totals, whole
+from mcsim.results.tables import whole
+from mcsim.results.totals import Totals
 from mcsim.results.version import RESULTS_VERSION
 
 _DATA_PATH = (

@@ -56,6 +56,7 @@ class Components:
             vm_backend_ns=spec.backend.vms or {},
             fleet=_fleet(spec.hosts),
             in_bytes=spec.in_bytes,
+            delayed_hits=[bool(tier.delayed_hits) for tier in spec.tiers],
         )
 
     def resolved(self, index: int) -> SystemSpec:

@@ -29,16 +29,7 @@ from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
 from mcsim.experiment.cache_dumps import dump_checksum, start_from_dump
 from mcsim.experiment.chain_checks import check_chains
-from mcsim.experiment.checks import (
-    check_figures,
-    check_hosts,
-    check_interval,
-    check_named_vms,
-    check_names,
-    check_prices,
-    check_times,
-    check_unique,
-)
+from mcsim.experiment.checks import CHECKS, check_interval, check_named_vms, check_prices
 from mcsim.experiment.code import (
     AllowCode,
     Code,
@@ -133,7 +124,7 @@ class Experiment:
         spec = check_spec(source)
         check_chains(spec, source)
         complaints = Complaints()
-        for check in (check_names, check_unique, check_hosts, check_figures, check_times):
+        for check in CHECKS:
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():
