@@ -12,6 +12,7 @@
 #include "optimizers/registry.hpp"
 #include "policies/allocation/registry.hpp"
 #include "policies/hosts/admission_registry.hpp"
+#include "policies/prefetch/registry.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -170,6 +171,7 @@ void bind_system(py::module_& m) {
            py::arg("is_dirty"), py::arg("hint"), py::arg("text_lines"));
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
+  m.def("describe_prefetchers", [] { return describe_registry(prefetch_registry()); });
   def_fields(py::class_<System, std::shared_ptr<System>>(
                  m, "System",
                  "A system that divides caches. Any thread may call it; a run waits until other "

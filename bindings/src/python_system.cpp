@@ -29,6 +29,7 @@ class PythonSystem final : public System {
     data_path_ =
         checked("data_path: ", parse_params<DataPathParams>(attribute("data_path", ParamMap())));
     raise_at("data_path: ", check(data_path_, context));
+    if (reads_addresses(data_path_, context.machine.tiers.size())) keep_addresses();
     raise_at("data_path: ", check_hosts(run_.machine, data_path_, rules_.mode));
     read_actions();
     raise_if_error(check_delayed_hits(name_, *this, run_.machine));

@@ -325,6 +325,24 @@ def data_path_of(system: SystemSpec, code: Code) -> Mapping[str, Any]:
     return data_path if isinstance(data_path, Mapping) else {}
 
 
+def prefetches(data_path: Mapping[str, Any]) -> bool:
+    """Return whether a tier of a data path prefetches."""
+    given = text_of_tiers(data_path.get("prefetch", "none"))
+    return isinstance(given, str) and {of.strip() for of in given.split("/")} != {"none"}
+
+
+def check_prefetch(spec: ExperimentSpec, source: Source, code: Code) -> None:
+    """Check that no system prefetches from a sample, which lacks the next blocks."""
+    if spec.workload.sample is None:
+        return
+    for system in spec.systems:
+        if prefetches(data_path_of(system, code)):
+            raise source.complain(
+                ("workload", "sample"),
+                f"{system.title} prefetches blocks that a sample leaves out: remove `sample`",
+            )
+
+
 def declared_data_path(
     system: SystemSpec, code: Code, writes: str | list[str] | None
 ) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from mcsim.experiment.code import (
     python_policies,
     with_classes_named,
 )
-from mcsim.experiment.components import Components, policy_of
+from mcsim.experiment.components import Components, check_prefetch, policy_of
 from mcsim.experiment.states import check_savable, check_start, state_checksums
 
 if TYPE_CHECKING:
@@ -197,6 +197,8 @@ class Experiment:
             check_named_vms(self.spec, self.source, names)
         with complaints.kept():
             check_interval(self.spec, self.source, workload)
+        with complaints.kept():
+            check_prefetch(self.spec, self.source, self.code)
         if not self.spec.workload.known_names:
             components = Components(self.spec, self.source, self.code, names)
             for index in range(len(self.spec.systems)):

@@ -19,6 +19,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import SystemSpec
 from mcsim.experiment.checks import foresight_of
 from mcsim.experiment.code import is_class
+from mcsim.experiment.components import prefetches
 from mcsim.results.foresight import FORESEEN, policy_foresight
 from mcsim.results.version import RESULTS_VERSION
 
@@ -144,6 +145,8 @@ def check_savable(
         why = f"it knows {FORESEEN[foresight]} beforehand"
     elif is_class(given.name):
         why = "it is a class of Python"
+    elif prefetches(given.params):
+        why = "a tier prefetches, and what it has read ahead is not saved"
     elif system.timers:
         why = "it decides while it runs, and what it has learned is not saved"
     else:

@@ -203,6 +203,7 @@ def _is_plain(system: SystemSpec) -> bool:
     return (
         params["chain"] == "exclusive"
         and params["admission"] == "none"
+        and params["prefetch"] == "none"
         and params["line"] == 1
         and not params["groups"]
     )

@@ -149,6 +149,17 @@ class TieredHost final : public Host, private SlowPath {
     if (staged_ns_) tiers_.back().drop_data(block);
   }
 
+  // Append the tier that held each block, or the number of tiers, to `found` from now on. The walk
+  // then serves all requests.
+  void report_found(std::vector<std::size_t>& found) {
+    kernels_.clear();
+    reported_ = &found;
+  }
+  // Read a block that no tier has from the backend into a tier, in an inclusive chain also into all
+  // slower ones. Return whether it was read: the VM, the filters and the policies must admit it.
+  // `context`: the request that caused it.
+  bool prefetch(std::size_t to, const RequestContext& context, BlockId block);
+
  private:
   // The VM of a block, its state, and the request that moves the block.
   struct Request {
@@ -306,6 +317,7 @@ class TieredHost final : public Host, private SlowPath {
   std::vector<NamedKernel> kernels_;  // those that can serve this chain
   std::string_view last_loop_ = kWalk;
   Observers observers_;
+  std::vector<std::size_t>* reported_ = nullptr;
 };
 
 }  // namespace mcsim

@@ -81,6 +81,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
       const Access<> a = access_of(context, i - begin, ids[i], i);
       const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
       if (refuses_) leave_refused(context);
+      if (reported_ != nullptr) reported_->push_back(outcome.found);
       const bool delayed = fetches_ && is_delayed(request, ids[i], outcome, delays);
       missed.note(i == begin, delayed || (!outcome.staged && outcome.found == backend()));
       if (delayed) continue;
@@ -186,6 +187,24 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     observers_.log->push(Op::kRead, a.block);
   if (found > 0 && admitted != 0) enter(request, a, found, admitted);
   return {.found = found, .served_by = found, .staged = in_memory && found == backend()};
+}
+
+bool TieredHost::prefetch(std::size_t to, const RequestContext& context, BlockId block) {
+  if (admission_.is_blocked(context.vm) || staged(block) || holds_any(context.vm, block)) {
+    return false;
+  }
+  const Request request = request_of(context.vm, context);
+  const Access<> a{.block = block, .request = &context};
+  unsigned admitted = 0;
+  const std::size_t end = chain_ == Chain::kInclusive ? backend() : to + 1;
+  for (std::size_t k = to; k < end; ++k) {
+    admitted |= static_cast<unsigned>(admits(k, request, a)) << k;
+  }
+  if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, backend());
+  const bool enters = (admitted >> to & 1) != 0;
+  if (enters) enter(request, a, backend(), admitted);
+  if (refuses_) leave_refused(context);
+  return enters;
 }
 
 bool TieredHost::touch(std::size_t k, const Request& request, const Access<>& a) {

@@ -102,6 +102,12 @@ absl::Status check_conservation(const VmCounters& before, const VmCounters& now)
       return internal_error("tier {} holds {} blocks, but its counters leave {}", k, tier.occupancy,
                             expected);
     }
+    const Count unread = before.tiers[k].prefetch_unread + tier.prefetched - tier.prefetch_used -
+                         tier.prefetch_wasted;
+    if (tier.prefetch_unread != unread) {
+      return internal_error("tier {} has {} unread prefetched blocks, but its counters leave {}", k,
+                            tier.prefetch_unread, unread);
+    }
   }
   if (before.dirty + span.dirtied - span.write_backs - span.discarded_dirty != span.dirty) {
     return internal_error(

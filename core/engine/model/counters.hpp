@@ -37,6 +37,11 @@ struct TierCounters {
   Count copied_out = 0;
   Count remote_reads = 0;     // reads served from another host, over the link
   Count remote_requests = 0;  // read requests with their slowest block served over the link
+  // Blocks that this tier prefetched (PrefetchHost); they are also fills and backend reads.
+  Count prefetched = 0;
+  Count prefetch_used = 0;    // of these: first accessed by a read, while a tier held them
+  Count prefetch_wasted = 0;  // of these: left all tiers, or were overwritten, before a read
+  Count prefetch_unread = 0;  // of these: held and not yet accessed at the end
   Count occupancy = 0;        // blocks held at the end
   Count target = 0;           // target at the end; the capacity if the tier is not divided
 
@@ -54,8 +59,12 @@ struct TierCounters {
                                       std::pair{"invalidations", &TierCounters::invalidations},
                                       std::pair{"copied_out", &TierCounters::copied_out},
                                       std::pair{"remote_reads", &TierCounters::remote_reads},
-                                      std::pair{"remote_requests", &TierCounters::remote_requests}};
-  static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
+                                      std::pair{"remote_requests", &TierCounters::remote_requests},
+                                      std::pair{"prefetched", &TierCounters::prefetched},
+                                      std::pair{"prefetch_used", &TierCounters::prefetch_used},
+                                      std::pair{"prefetch_wasted", &TierCounters::prefetch_wasted}};
+  static constexpr std::array kLevels{std::pair{"prefetch_unread", &TierCounters::prefetch_unread},
+                                      std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
   friend bool operator==(const TierCounters&, const TierCounters&) = default;
@@ -87,7 +96,7 @@ struct VmCounters {
   Count staged_hits = 0;      // reads of blocks only in a staging area in memory: not misses
   Count staged_requests = 0;  // requests with only such blocks
   Count staged_ns = 0;        // total time of these hits
-  Count backend_reads = 0;    // read misses, and extents that move to a tier
+  Count backend_reads = 0;    // read misses, prefetched blocks, and extents that move to a tier
   Count backend_writes = 0;   // writes for which the VM waits for the backend, and write-backs
   Count write_backs = 0;      // backend writes of dirty blocks
   Count dirtied = 0;          // clean blocks that became dirty
@@ -152,6 +161,7 @@ struct VmCounters {
 // - hits, including staged hits, + delayed hits + misses = accesses; all blocks and requests served
 // were requested;
 // - every block inserted into a tier is still there, moved or left;
+// - every prefetched block was used, was wasted or is unread;
 // - every block that became dirty is dirty, was written back or discarded;
 // - every block sent after the VM came once, stayed behind or is still to come.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);
