@@ -24,7 +24,8 @@ namespace mcsim {
 // With climb, the window's share follows the hit rate in steps of 1/16 of the cache that decay by
 // 0.98 and restart when the hit rate changes by 0.05. By default the first step enlarges the
 // window, as in Caffeine's simulator. In the Caffeine library it reduces the window (step=-0.0625),
-// and accesses count once the cache is half full (start=0.5). As in Caffeine, an access with all
+// and accesses count once the cache is half full (start=0.5). foyer admits ties, and its sketch has
+// one size for all caches (admit_ties, sketch_blocks). As in Caffeine, an access with all
 // counters at their limit does not count towards halving.
 //
 // For objects of different sizes, the lists and `sample` are in bytes: counts are halved after
@@ -50,6 +51,8 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
     bool climb = false;
     double step = 0.0625;
     double start = 0;
+    Count sketch_blocks = 0;
+    bool admit_ties = false;
     static constexpr auto fields() {
       return std::tuple{
           Field{"window", &Params::window,
@@ -73,7 +76,12 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
                 "first step of the window's share with `climb`; below 0, it reduces the window", -1,
                 1},
           Field{"start", &Params::start,
-                "share of the capacity that is filled before accesses are counted", 0, 1}};
+                "share of the capacity that is filled before accesses are counted", 0, 1},
+          Field{"sketch_blocks", &Params::sketch_blocks,
+                "capacity for which `counters` and `sample` are computed; 0: that of the cache", 0,
+                1e12},
+          Field{"admit_ties", &Params::admit_ties,
+                "whether a block is admitted that was accessed as often as the victim"}};
     }
   };
   static constexpr bool kWeighs = true;
@@ -149,11 +157,15 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
   static constexpr double kDecay = 0.98, kRestart = 0.05;
 
   std::size_t counters(std::size_t slots) const {
-    return static_cast<std::size_t>(floor_share(params_.counters, static_cast<Count>(slots)));
+    return static_cast<std::size_t>(
+        floor_share(params_.counters, sketched(static_cast<Count>(slots))));
+  }
+  Count sketched(Count blocks) const {
+    return params_.sketch_blocks > 0 ? params_.sketch_blocks : blocks;
   }
   void set_capacity(Count capacity) {
     capacity_ = capacity;
-    sample_ = share_of(params_.sample, capacity);
+    sample_ = share_of(params_.sample, sketched(capacity));
     climbed_ = hits_ = 0;
     last_rate_ = -1;
     step_ = params_.step * static_cast<double>(capacity);
@@ -187,7 +199,8 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
   }
   bool admits(std::uint64_t candidate, std::uint64_t victim) {
     const std::uint32_t wanted = frequency(candidate);
-    if (wanted > frequency(victim)) return true;
+    const std::uint32_t other = frequency(victim);
+    if (wanted > other || (params_.admit_ties && wanted == other)) return true;
     return params_.jitter && wanted >= 6 && random_.below(128) == 0;
   }
 

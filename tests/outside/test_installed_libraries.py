@@ -20,6 +20,7 @@ import mcsim as mc
 PROGRAMS = Path(__file__).parent / "programs"
 VERSIONS = mc.library_versions()
 _GROUPCACHE = "v0.0.0-20241129210726-2c02b8208cf8"
+_CORE = "theine-core==2.1.0"  # has the policy of theine
 _LIMIT_S = 1200
 
 Command = Sequence[str | Path]
@@ -81,6 +82,9 @@ def of_go(folder: Path) -> Command:
         f"github.com/hashicorp/golang-lru/v2@{golang}",
         f"github.com/hashicorp/golang-lru/arc/v2@v{VERSIONS['golang-lru-arc']}",
         f"github.com/golang/groupcache@{_GROUPCACHE}",
+        f"github.com/maypok86/otter/v2@v{VERSIONS['otter']}",
+        f"github.com/Yiling-J/theine-go@v{VERSIONS['theine-go']}",
+        f"github.com/dgraph-io/ristretto/v2@v{VERSIONS['ristretto']}",
     ]
     assert VERSIONS["groupcache"] in _GROUPCACHE
     fetched("go", "mod", "init", "caches", folder=folder)
@@ -91,8 +95,8 @@ def of_go(folder: Path) -> Command:
 
 
 def of_python(folder: Path) -> Command:
-    pin = f"cachetools=={VERSIONS['cachetools-lru']}"
-    fetched(sys.executable, "-m", "pip", "install", "-q", "--target", folder, pin, folder=folder)
+    pins = [f"cachetools=={VERSIONS['cachetools-lru']}", f"theine=={VERSIONS['theine']}", _CORE]
+    fetched(sys.executable, "-m", "pip", "install", "-q", "--target", folder, *pins, folder=folder)
     shutil.copy(PROGRAMS / "caches.py", folder)
     return sys.executable, folder / "caches.py"
 
@@ -101,10 +105,17 @@ def of_java(folder: Path) -> Command:
     pins = {
         ("com.github.ben-manes.caffeine", "caffeine"): VERSIONS["caffeine"],
         ("com.google.guava", "guava"): VERSIONS["guava"],
+        ("org.cache2k", "cache2k-core"): VERSIONS["cache2k"],
+        ("org.ehcache", "ehcache"): VERSIONS["ehcache"],
     }
+    # Ehcache needs it for configurations in XML only; its parents are at addresses without TLS.
+    unused = (
+        "<exclusions><exclusion><groupId>org.glassfish.jaxb</groupId>"
+        "<artifactId>jaxb-runtime</artifactId></exclusion></exclusions>"
+    )
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
-        f"<version>{version}</version></dependency>"
+        f"<version>{version}</version>{unused}</dependency>"
         for (group, name), version in pins.items()
     )
     (folder / "pom.xml").write_text(
@@ -126,6 +137,9 @@ def of_rust(folder: Path) -> Command:
         f'lru = "={VERSIONS["lru-rs"]}"\n'
         f'moka = {{ version = "={VERSIONS["moka"]}", features = ["sync"] }}\n'
         f'quick_cache = "={VERSIONS["quick-cache-unsync"]}"\n'
+        f'foyer-memory = "={VERSIONS["foyer-lfu"]}"\n'
+        f'sieve-cache = "={VERSIONS["sieve-cache"]}"\n'
+        f'TinyUFO = "={VERSIONS["tinyufo"]}"\n'
     )
     fetched("cargo", "fetch", "-q", folder=folder)
     built("cargo", "build", "-q", "--release", "--offline", folder=folder)
@@ -134,10 +148,25 @@ def of_rust(folder: Path) -> Command:
 
 LANGUAGES: Mapping[str, tuple[Build, tuple[str, ...]]] = {
     "Node.js": (of_node, ("node-lru-cache", "quick-lru", "neophi-sieve", "thi-lru", "thi-mru")),
-    "Go": (of_go, ("golang-lru", "golang-lru-2q", "golang-lru-arc", "groupcache")),
-    "Python": (of_python, ("cachetools-lru", "cachetools-fifo", "cachetools-lfu", "cachetools-rr")),
-    "Java": (of_java, ("caffeine", "guava", "guava-1")),
-    "Rust": (of_rust, ("lru-rs", "moka", "moka-lru", "quick-cache-unsync")),
+    "Go": (
+        of_go,
+        (
+            *("golang-lru", "golang-lru-2q", "golang-lru-arc", "groupcache"),
+            *("otter", "theine-go", "ristretto"),
+        ),
+    ),
+    "Python": (
+        of_python,
+        ("cachetools-lru", "cachetools-fifo", "cachetools-lfu", "cachetools-rr", "theine"),
+    ),
+    "Java": (of_java, ("caffeine", "guava", "guava-1", "cache2k", "ehcache")),
+    "Rust": (
+        of_rust,
+        (
+            *("lru-rs", "moka", "moka-lru", "quick-cache-unsync", "sieve-cache", "tinyufo"),
+            *("foyer-fifo", "foyer-lru", "foyer-sieve", "foyer-s3fifo", "foyer-lfu"),
+        ),
+    ),
 }
 
 

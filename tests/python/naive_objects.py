@@ -221,6 +221,50 @@ class Lirs(Twin):
         del self.sizes[victim]
 
 
+class FoyerS3Fifo(Twin):
+    """`names` has ghosts and their sizes, the oldest first; an accessed ghost stays one."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.new: list[int] = []
+        self.main: list[int] = []
+        self.names: dict[int, int] = {}
+        self.uses: dict[int, int] = {}
+
+    def hit(self, key: int) -> None:
+        self.uses[key] = min(3, self.uses[key] + 1)
+
+    def entered(self, key: int) -> None:
+        self.uses[key] = 0
+        (self.main if key in self.names else self.new).append(key)
+
+    def leave(self, key: int) -> None:
+        (self.new if key in self.new else self.main).remove(key)
+        super().remove(key)
+
+    def remove(self, key: int) -> None:
+        self.names.pop(key, None)
+        self.leave(key)
+
+    def evict(self) -> None:
+        if sum(self.sizes[key] for key in self.new) > self.capacity // 10:
+            while self.new:
+                oldest = self.new[0]
+                if self.uses[oldest] < 2:
+                    self.remember(oldest)
+                    return self.leave(oldest)
+                self.main.append(self.new.pop(0))
+        while self.main and self.uses[self.main[0]] > 0:
+            self.uses[self.main[0]] -= 1
+            self.main.append(self.main.pop(0))
+        return self.leave((self.main or self.new)[0])
+
+    def remember(self, key: int) -> None:
+        while self.names and sum(self.names.values()) + self.sizes[key] > self.capacity:
+            del self.names[next(iter(self.names))]
+        self.names[key] = self.sizes[key]
+
+
 class WTinyLfu(Twin):
     """Three lists, the oldest first, and exact counts in place of a sketch."""
 

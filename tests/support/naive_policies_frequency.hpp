@@ -61,11 +61,15 @@ class WTinyLfu : public OfLists {
   std::size_t keys() const { return std::min(static_cast<std::size_t>(capacity_), blocks_); }
   std::size_t counters() const {
     return static_cast<std::size_t>(
-        part_of(param(params_, "counters", 16.0), static_cast<Count>(keys())));
+        part_of(param(params_, "counters", 16.0), sketched(static_cast<Count>(keys()))));
+  }
+  Count sketched(Count blocks) const {
+    const Count fixed = param(params_, "sketch_blocks", std::int64_t{0});
+    return fixed == 0 ? blocks : fixed;
   }
   static Count share(double of, Count whole) { return std::max<Count>(1, part_of(of, whole)); }
   void begin() {
-    period_ = share(param(params_, "sample", 10.0), capacity_);
+    period_ = share(param(params_, "sample", 10.0), sketched(capacity_));
     seen_ = hits_ = 0;
     rate_ = -1;
     step_ = first_step();
@@ -91,7 +95,8 @@ class WTinyLfu : public OfLists {
     List& main = *main_victims();
     if (&main == &window_ || size(window_) < most_window_) return out(main);
     const std::uint32_t f = frequency(window_.back());
-    bool wins = f > frequency(main.back());
+    const std::uint32_t g = frequency(main.back());
+    bool wins = f > g || (param(params_, "admit_ties", false) && f == g);
     if (!wins && param(params_, "jitter", false) && f >= 6) wins = random_.below(128) == 0;
     if (!wins) return out(window_);
     out(main);

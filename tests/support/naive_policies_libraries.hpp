@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -263,7 +264,7 @@ class ClockPair : public OfLists {
  protected:
   bool on_access(std::uint64_t block, std::uint64_t) override {
     if (contains(block)) {
-      count_[block] = std::min(most_, count_[block] + 1);
+      if (most_ == 0 || count_[block] < most_) ++count_[block];
       return true;
     }
     const bool known = has(ghosts_, block);
@@ -306,6 +307,141 @@ class ClockPair : public OfLists {
   Count most_;
   List cold_, hot_, ghosts_;
   std::map<std::uint64_t, Count> count_;
+};
+
+// S3-FIFO of foyer. A name stays a ghost until as many newer ones as the cache has blocks.
+class FoyerS3Fifo : public OfLists {
+ public:
+  FoyerS3Fifo(Count capacity, double small, Count promote_at)
+      : OfLists(capacity, {&small_, &main_}), share_(small), promote_at_(promote_at) {}
+  void remove(std::uint64_t block) override {
+    OfLists::remove(block);
+    ghosts_.remove(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) {
+      uses_[block] = std::min<Count>(3, uses_[block] + 1);
+      return true;
+    }
+    while (held() >= capacity_) evict();
+    (has(ghosts_, block) ? main_ : small_).push_front(block);
+    uses_[block] = 0;
+    return false;
+  }
+  void on_resize() override {
+    while (held() > capacity_) evict();
+    while (size(ghosts_) > capacity_) ghosts_.pop_back();
+  }
+
+ private:
+  void evict() {
+    for (bool is_long = size(small_) > part_of(share_, capacity_); is_long && !small_.empty();) {
+      const std::uint64_t oldest = small_.back();
+      if (uses_[oldest] < promote_at_) {
+        while (!ghosts_.empty() && size(ghosts_) >= capacity_) ghosts_.pop_back();
+        ghosts_.push_front(oldest);
+        return out(small_);
+      }
+      shift(small_, main_);
+    }
+    if (main_.empty()) return out(small_);
+    while (uses_[main_.back()] > 0) {
+      --uses_[main_.back()];
+      shift(main_, main_);
+    }
+    out(main_);
+  }
+
+  double share_;
+  Count promote_at_;
+  List small_, main_, ghosts_;  // newest first
+  std::map<std::uint64_t, Count> uses_;
+};
+
+// The clocks of cache2k: the hand of each points to the back of its list.
+class Cache2k : public OfLists {
+ public:
+  Cache2k(Count capacity, double hot, double ghosts, Count most)
+      : OfLists(capacity, {&cold_, &hot_}), share_(hot), remembers_(ghosts), most_(most) {}
+  void remove(std::uint64_t block) override {
+    OfLists::remove(block);
+    ghosts_.remove(block);
+  }
+
+ protected:
+  bool on_access(std::uint64_t block, std::uint64_t) override {
+    if (contains(block)) {
+      if (most_ == 0 || hits_[block] < most_) ++hits_[block];
+      return true;
+    }
+    while (held() >= capacity_) evict();
+    const bool is_hot = has(ghosts_, block) || (cold_.empty() && !is_hot_full(0));
+    (is_hot ? hot_ : cold_).push_front(block);
+    hits_[block] = 0;
+    return false;
+  }
+  void on_resize() override {
+    while (held() > capacity_) evict();
+    while (size(ghosts_) > most_ghosts()) ghosts_.pop_back();
+  }
+
+ private:
+  Count most_ghosts() const { return std::min<Count>(3000, part_of(remembers_, capacity_) + 1); }
+  // Before the first eviction there is no limit.
+  bool is_hot_full(Count excess) const {
+    return has_evicted_ && size(hot_) >= part_of(share_, capacity_) + excess;
+  }
+  void evict() {
+    has_evicted_ = true;
+    const std::uint64_t victim = find_victim();
+    victims.push_back(victim);
+    if (has(cold_, victim)) {
+      const bool is_known = has(ghosts_, victim);
+      ghosts_.remove(victim);
+      while (!is_known && size(ghosts_) >= most_ghosts()) ghosts_.pop_back();
+      ghosts_.push_front(victim);
+    }
+    OfLists::remove(victim);
+  }
+  std::uint64_t find_victim() {
+    if (is_hot_full(1)) return run_hot_hand();
+    for (; !cold_.empty(); shift(cold_, hot_)) {
+      if (hits_[cold_.back()] == 0) return cold_.back();
+      if (is_hot_full(0) && !hot_.empty()) {
+        const std::uint64_t victim = run_hot_hand();
+        hits_[cold_.back()] = 0;
+        shift(cold_, hot_);
+        return victim;
+      }
+      hits_[cold_.back()] = 0;
+    }
+    return run_hot_hand();
+  }
+  std::uint64_t run_hot_hand() {
+    const std::uint64_t next = hot_.size() > 1 ? *std::next(hot_.rbegin()) : hot_.back();
+    const Count taken = (hits_[hot_.back()] + hits_[next]) / 64 + 1;
+    const Count most = size(hot_) / 4 + 1;
+    std::uint64_t victim = hot_.back();
+    Count lowest = hits_[victim] + 1;
+    for (Count passed = 0; passed < most && lowest > 0; ++passed) {
+      const std::uint64_t block = hot_.back();
+      if (hits_[block] < lowest) {
+        lowest = hits_[block];
+        victim = block;
+      }
+      hits_[block] = std::max<Count>(0, hits_[block] - taken);
+      shift(hot_, hot_);
+    }
+    return victim;
+  }
+
+  double share_, remembers_;
+  Count most_;
+  List cold_, hot_, ghosts_;  // newest first
+  std::map<std::uint64_t, Count> hits_;
+  bool has_evicted_ = false;
 };
 
 }  // namespace mcsim::naive

@@ -31,6 +31,10 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<TwoQ>(capacity, kin, kout);
   }
   if (name == "s3-fifo") {
+    if (given("variant", std::string("paper")) == "foyer") {
+      return std::make_unique<FoyerS3Fifo>(capacity, given("small", 0.1),
+                                           given("promote_at", std::int64_t{2}));
+    }
     return std::make_unique<S3Fifo>(capacity, given("small", 0.1),
                                     given("promote_at", std::int64_t{2}),
                                     given("variant", std::string("paper")) == "paper");
@@ -65,6 +69,10 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
   if (name == "two-pool-lru") return std::make_unique<TwoPoolLru>(capacity, given("first", 0.9));
   if (name == "tinylfu") return std::make_unique<TinyLfu>(capacity, params, blocks);
   if (name == "clock-pair") {
+    if (given("variant", std::string("quick-cache")) == "cache2k") {
+      return std::make_unique<Cache2k>(capacity, given("hot", 0.97), given("ghosts", 0.5),
+                                       given("most", std::int64_t{2}));
+    }
     return std::make_unique<ClockPair>(capacity, given("hot", 0.97), given("ghosts", 0.5),
                                        given("most", std::int64_t{2}));
   }

@@ -7,7 +7,13 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
+import org.cache2k.Cache2kBuilder;
+import org.ehcache.config.builders.CacheConfigurationBuilder;
+import org.ehcache.config.builders.CacheManagerBuilder;
+import org.ehcache.config.builders.ResourcePoolsBuilder;
+import org.ehcache.impl.internal.TimeSourceConfiguration;
 
 /**
  * Replays keys through caches of Java. Each line of standard input has a library, a capacity and a
@@ -32,6 +38,32 @@ public final class Caches {
         var cache = builder.<Long, Long>build();
         return key -> {
           if (cache.getIfPresent(key) != null) return true;
+          cache.put(key, key);
+          return false;
+        };
+      }
+      case "cache2k" -> {
+        var cache = new Cache2kBuilder<Long, Long>() {}.eternal(true).entryCapacity(size).build();
+        return key -> {
+          if (cache.peek(key) != null) return true;
+          cache.put(key, key);
+          return false;
+        };
+      }
+      case "ehcache" -> {
+        // A millisecond passes at each access, however fast the machine is.
+        var now = new AtomicLong();
+        var cache =
+            CacheManagerBuilder.newCacheManagerBuilder()
+                .using(new TimeSourceConfiguration(now::get))
+                .build(true)
+                .createCache(
+                    "keys",
+                    CacheConfigurationBuilder.newCacheConfigurationBuilder(
+                        Long.class, Long.class, ResourcePoolsBuilder.heap(size)));
+        return key -> {
+          now.incrementAndGet();
+          if (cache.get(key) != null) return true;
           cache.put(key, key);
           return false;
         };

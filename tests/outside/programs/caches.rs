@@ -44,8 +44,50 @@ fn made(library: &str, size: usize) -> Box<dyn FnMut(u64) -> bool> {
                 hit
             })
         }
-        _ => panic!("no library {library}"),
+        "sieve-cache" => {
+            let mut cache = sieve_cache::SieveCache::new(size).unwrap();
+            Box::new(move |key| {
+                let hit = cache.get(&key).is_some();
+                if !hit {
+                    cache.insert(key, ());
+                }
+                hit
+            })
+        }
+        "tinyufo" => {
+            let cache = tinyufo::TinyUfo::new(size, size);
+            Box::new(move |key| {
+                let hit = cache.get(&key).is_some();
+                if !hit {
+                    cache.put(key, (), 1);
+                }
+                hit
+            })
+        }
+        _ => of_foyer(library, size),
     }
+}
+
+fn of_foyer(library: &str, size: usize) -> Box<dyn FnMut(u64) -> bool> {
+    let eviction: foyer_memory::EvictionConfig = match library {
+        "foyer-fifo" => foyer_memory::FifoConfig::default().into(),
+        "foyer-lru" => foyer_memory::LruConfig::default().into(),
+        "foyer-sieve" => foyer_memory::SieveConfig::default().into(),
+        "foyer-s3fifo" => foyer_memory::S3FifoConfig::default().into(),
+        "foyer-lfu" => foyer_memory::LfuConfig::default().into(),
+        _ => panic!("no library {library}"),
+    };
+    let cache: foyer_memory::Cache<u64, ()> = foyer_memory::CacheBuilder::new(size)
+        .with_shards(1)
+        .with_eviction_config(eviction)
+        .build();
+    Box::new(move |key| {
+        let hit = cache.get(&key).is_some();
+        if !hit {
+            cache.insert(key, ());
+        }
+        hit
+    })
 }
 
 fn main() {

@@ -43,14 +43,18 @@ std::vector<ParamMap> variants(std::string_view policy) {
   if (policy == "clock-pair") {
     all = {{},
            {{"hot", 0.5}, {"ghosts", 2.0}, {"most", std::int64_t{1}}},
-           {{"hot", 1.0}, {"ghosts", 0.0}, {"most", std::int64_t{7}}}};
+           {{"hot", 1.0}, {"ghosts", 0.0}, {"most", std::int64_t{0}}},
+           {{"variant", std::string("cache2k")}, {"most", std::int64_t{0}}},
+           {{"variant", std::string("cache2k")}, {"hot", 0.5}, {"ghosts", 0.2}}};
   }
   if (policy == "s3-fifo") {
     all = {
         {},
         {{"small", 0.5}, {"promote_at", std::int64_t{1}}},
         {{"small", 1.0}},
-        {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}}};
+        {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}},
+        {{"variant", std::string("foyer")}, {"promote_at", std::int64_t{1}}},
+        {{"variant", std::string("foyer")}, {"small", 0.4}}};
   }
   if (policy == "clock2q-plus") {
     all = {{},
@@ -136,7 +140,8 @@ std::vector<ParamMap> variants(std::string_view policy) {
     all = {{},
            {{"window", 0.2}, {"doorkeeper", true}, {"jitter", true}},
            {{"conservative", true}, {"sample", 2.0}, {"climb", true}, {"counters", 4.0}},
-           {{"sample", 2.0}, {"climb", true}, {"step", -0.2}, {"start", 0.5}}};
+           {{"sample", 2.0}, {"climb", true}, {"step", -0.2}, {"start", 0.5}},
+           {{"sample", 1.0}, {"sketch_blocks", std::int64_t{300}}, {"admit_ties", true}}};
   }
   if (policy == "clock-pro") {
     all = {{}, {{"min_cold", 0.05}, {"max_cold", 0.05}}, {{"min_cold", 0.4}, {"max_cold", 0.6}}};

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.python.naive_drawing_objects import Cacheus, Hyperbolic, LeCar
-from tests.python.naive_objects import Arc, Lirs, LruK, Twin, WTinyLfu
+from tests.python.naive_objects import Arc, FoyerS3Fifo, Lirs, LruK, Twin, WTinyLfu
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -210,6 +210,7 @@ TWINS: dict[str, Callable[[int], Twin]] = {
     "slru": Slru,
     "2q": TwoQ,
     "s3-fifo": S3Fifo,
+    "s3-fifo of foyer": FoyerS3Fifo,
     "arc": Arc,
     "lru-k": LruK,
     "hyperbolic": Hyperbolic,
@@ -222,6 +223,7 @@ TWINS: dict[str, Callable[[int], Twin]] = {
 # Parameters of the twins: few draws, a sketch without collisions, and a share of more blocks.
 PARAMS: dict[str, dict[str, Any]] = {
     "hyperbolic": {"sample": 5},
+    "s3-fifo of foyer": {"variant": "foyer"},
     "w-tinylfu": {"counters": 1000},
     "lirs": {"hirs": 0.05},
 }
@@ -247,7 +249,7 @@ def hits_of(policy: str, keys: list[int], sizes: list[int], capacity: int, **par
     found = core.simulate(
         blocks,
         unique,
-        [(policy, PARAMS.get(policy, {}) | params, capacity)],
+        [(policy.split()[0], PARAMS.get(policy, {}) | params, capacity)],
         weights=np.array(sizes, np.uint32),
     )
     return int(found["hits"][0])
@@ -276,7 +278,7 @@ def test_equal_sizes_are_blocks(policy: str) -> None:
         keys = (draw.zipf(1.2, 3000) % 600).tolist()
         blocks, unique = core.number(np.array(keys, np.uint64))
         for capacity in (100, 200):
-            found = core.simulate(blocks, unique, [(policy, params, capacity)])
+            found = core.simulate(blocks, unique, [(policy.split()[0], params, capacity)])
             # Quotients by a power of two are exact.
             weighed = hits_of(policy, keys, [8] * len(keys), 8 * capacity)
             assert weighed == int(found["hits"][0]) > 0, (seed, capacity)
@@ -293,7 +295,7 @@ def test_a_warm_up_fills_the_cache_and_is_not_counted(policy: str) -> None:
         found = core.simulate(
             blocks,
             unique,
-            [(policy, PARAMS.get(policy, {}), capacity)],
+            [(policy.split()[0], PARAMS.get(policy, {}), capacity)],
             weights=weights,
             warm_up=len(keys) // 3,
         )
@@ -328,7 +330,8 @@ def test_capacities_in_bytes_weigh_objects() -> None:
     (row,) = mc.simulate(trace, "lru", ["149B"])
     assert (row.hits, row.byte_hit_ratio) == (1, 100 / 700)
     rows = mc.simulate(trace, "all", ["150B"])
-    assert set(TWINS) | {"random", "belady-size", "pfoo"} == set(rows.policy.tolist())
+    names = {name.split()[0] for name in TWINS}
+    assert names | {"random", "belady-size", "pfoo"} == set(rows.policy.tolist())
     # Without a size in bytes, objects count.
     assert mc.simulate(trace, "lru", ["100%"]).capacity.tolist() == [3]
 
