@@ -25,7 +25,7 @@ from mcsim.traces.chain_lines import (
     lines_of,
     parse_line,
 )
-from mcsim.traces.chains import ChainTrace, chained, lengths_fit, number_values
+from mcsim.traces.chains import ChainTrace, chained, lengths_fit, number_values, numpy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,13 +127,15 @@ def _flat_table(content: bytes, schema: pa.Schema) -> pa.Table | None:
 
     def made(kind: pa.DataType, column: tuple[Any, Any, Any, bytes]) -> pa.Array:
         list_ends, numbers, text_ends, text = column
-        if pa.types.is_list(kind):
-            values = made(kind.value_type, column)
-            return pa.ListArray.from_arrays(pa.array(list_ends), values)
-        if pa.types.is_string(kind):
-            ends, texts = pa.py_buffer(text_ends), pa.py_buffer(text)
-            return pa.StringArray.from_buffers(len(text_ends) - 1, ends, texts)
-        return pa.array(numbers.view(kind.to_pandas_dtype()))
+        of_lists = pa.types.is_list(kind)
+        of_texts = pa.types.is_string(kind)
+        first = list_ends if of_lists else text_ends if of_texts else numbers
+        return pa.Array.from_buffers(
+            kind,
+            len(first) - (of_lists or of_texts),
+            [None, pa.py_buffer(first), *([pa.py_buffer(text)] if of_texts else [])],
+            children=[made(kind.value_type, column)] if of_lists else None,
+        )
 
     def field(of: pa.Field) -> tuple[str, str, bool]:
         is_list = pa.types.is_list(of.type)
@@ -142,7 +144,7 @@ def _flat_table(content: bytes, schema: pa.Schema) -> pa.Table | None:
     columns = _lines.read_flat_columns(content, [field(of) for of in schema])
     if columns is None:
         return None
-    return pa.table(list(map(made, schema.types, columns)), schema=schema)
+    return pa.Table.from_arrays(list(map(made, schema.types, columns)), schema=schema)
 
 
 def _parsed_table(content: bytes, schema: pa.Schema) -> pa.Table:
@@ -179,7 +181,7 @@ def _trace(table: pa.Table, layout: Layout, label: str) -> ChainTrace:
     names = layout.names
     lists = table[names["ids"]].combine_chunks()
     _require(lists.null_count == 0, "a line has no ids")
-    starts = lists.offsets.to_numpy().astype(np.int64)
+    starts = numpy_of(lists.offsets).astype(np.int64)
     flat = lists.values[starts[0] : starts[-1]]
     starts -= starts[0]
     _require(flat.null_count == 0, "an id is null")
@@ -221,7 +223,7 @@ def _who(table: pa.Table, layout: Layout) -> dict[str, Any]:
         if role in names:
             times = table[names[role]]
             _require(times.null_count == 0, f"a line has no {role}")
-            found[to] = times.to_numpy() * layout.time_unit
+            found[to] = numpy_of(times) * layout.time_unit
             _require(bool((np.abs(found[to]) <= MOST_SECONDS).all()), "a time is not finite")
     if "finish_times" in found and "times" in found:
         _require(bool((found["finish_times"] >= found["times"]).all()), "a finish before the time")
@@ -230,7 +232,7 @@ def _who(table: pa.Table, layout: Layout) -> dict[str, Any]:
     if "tenant" in names:
         column = pc.fill_null(table[names["tenant"]].cast("string"), "(none)")
         coded = pc.dictionary_encode(column.combine_chunks())
-        found["tenant"] = coded.indices.to_numpy()
+        found["tenant"] = numpy_of(coded.indices)
         found["tenants"] = coded.dictionary.to_pylist()
     if layout.parent:
         found["session"] = _sessions(table[names["session"]], table[layout.parent])
@@ -256,7 +258,7 @@ def _whole(table: pa.Table, name: str, missing: int | None = None) -> NDArray[np
     if missing is not None:
         column = column.combine_chunks().fill_null(missing)
     _require(column.null_count == 0, f"a line has no {name}")
-    values: NDArray[np.int64] = column.to_numpy()
+    values: NDArray[np.int64] = numpy_of(column)
     is_valid = (values >= 0) & (values <= MOST_TOKENS)
     _require(bool(is_valid.all()), f"{name}: not a number of tokens")
     return values

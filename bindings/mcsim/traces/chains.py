@@ -237,6 +237,25 @@ def lengths_fit(
     return (tokens >= 0) & (full <= blocks) & (blocks <= -(-tokens // block_tokens))
 
 
+def numpy_of(values: Any) -> NDArray[Any]:
+    """Return the numbers of an Arrow array without nulls; unlike `to_numpy`, imports no pandas.
+
+    Parameters
+    ----------
+    values : pyarrow.Array or pyarrow.ChunkedArray
+
+    Returns
+    -------
+    ndarray
+        A read-only view.
+    """
+    array = values.combine_chunks() if hasattr(values, "chunks") else values
+    kind = array.type.to_pandas_dtype()
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array)]
+
+
 def number_values(values: Any) -> NDArray[np.int32]:
     """Number integers or texts, from 0 in order of first appearance.
 
@@ -261,9 +280,8 @@ def number_values(values: Any) -> NDArray[np.int32]:
         import pyarrow.compute as pc
 
         if not pa.types.is_integer(values.type):
-            codes: NDArray[np.int32] = pc.dictionary_encode(values).indices.to_numpy()
-            return codes
-        values = values.to_numpy().view(np.uint64)
+            return numpy_of(pc.dictionary_encode(values).indices)
+        values = numpy_of(values).view(np.uint64)
     return _locality.number_keys(values).view(np.int32)
 
 
