@@ -6,13 +6,12 @@
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
+#include "core/engine/model/served.hpp"
 
 namespace mcsim {
 
 class ArchiveWriter;
 class ArchiveReader;
-
-inline constexpr std::size_t kMaxTiers = 8;
 
 // Counts of one VM in one tier, in blocks. A write covers whole blocks and reads nothing.
 struct TierCounters {
@@ -71,17 +70,6 @@ struct TierCounters {
 
   // Writes to the tier's device.
   Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
-};
-
-// Blocks and requests served by each tier and by the backend (the last entry in use). Data served
-// by a staging area is not included, and neither are delayed hits. A read is served by the fastest
-// holder of the block, a write by the device that the VM waited for. A request is served by the
-// slowest device that any of its blocks waited for.
-struct Served {
-  std::array<Count, kMaxTiers + 1> blocks{};
-  std::array<Count, kMaxTiers + 1> requests{};
-
-  friend bool operator==(const Served&, const Served&) = default;
 };
 
 struct VmCounters {

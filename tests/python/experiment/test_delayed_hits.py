@@ -257,24 +257,26 @@ def test_blocks_are_where_they_are_without_delays(chain: str, policy: str) -> No
     assert delayed.vms["delayed_hits"].sum() > 50
 
 
+def spec_of(*, delays: bool = True, **more: Any) -> dict[str, Any]:
+    spec = small_experiment(
+        "lru",
+        {"name": "hierarchy", "label": "arc", "policy": "arc"},
+        tiers={"flash": 1500},
+        name="delays",
+        ops="all",
+        interval="20min",
+    )
+    spec["tiers"][0]["delayed_hits"] = delays
+    spec["backend"] = {"device": "hdd", "read": "20s"}
+    return spec | more
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run(spec_of(), out=tmp_path_factory.mktemp("results"), figures=False)
+
+
 class TestExperiments:
-    @pytest.fixture(scope="class")
-    def results(self, tmp_path_factory: pytest.TempPathFactory) -> Results:
-        return run(self.spec(), out=tmp_path_factory.mktemp("results"), figures=False)
-
-    @staticmethod
-    def spec(*systems: Any, delays: bool = True, **more: Any) -> dict[str, Any]:
-        spec = small_experiment(
-            *(systems or ("lru", {"name": "hierarchy", "label": "arc", "policy": "arc"})),
-            tiers={"flash": 1500},
-            name="delays",
-            ops="all",
-            interval="20min",
-        )
-        spec["tiers"][0]["delayed_hits"] = delays
-        spec["backend"] = {"device": "hdd", "read": "20s"}
-        return spec | more
-
     def test_columns_sum_to_accesses(self, results: Results) -> None:
         tiers, vms = results.to_pandas("metrics"), results.to_pandas("vms")
         assert vms["delayed_hits"].sum() > 50
@@ -293,7 +295,7 @@ class TestExperiments:
             assert row["delayed_ratio"] == of.delayed_hits.sum() / of.accesses.sum()
             assert row["delayed_wait_ns"] == of.delayed_ns.sum() / of.delayed_hits.sum()
             assert row["hits"] == of.hits.sum()
-        assert {"delayed_ratio", "delayed_wait_ns"} <= set(overview(results).more)
+        assert "| delayed % | delay |" in " ".join(overview(results).to_markdown().split())
 
     def test_requests_wait_for_fetches(self, results: Results) -> None:
         rows = models.requests(results, by_vm=False).to_pylist()
@@ -309,9 +311,9 @@ class TestExperiments:
             assert row["read_hit_ratio"] == pytest.approx(of.read_requests[:, 0].sum() / reads)
 
     def test_without_them_there_are_no_columns(self, tmp_path: Path) -> None:
-        plain = run(self.spec(delays=False), out=tmp_path, figures=False)
+        plain = run(spec_of(delays=False), out=tmp_path, figures=False)
         assert not set(COLUMNS) & set(plain.table("vms").column_names)
-        assert "delayed_ratio" not in overview(plain).more
+        assert "delayed %" not in overview(plain).to_markdown()
 
     @pytest.mark.parametrize(
         ("more", "message"),
@@ -328,4 +330,4 @@ class TestExperiments:
         ],
     )
     def test_what_cannot_be_delayed_is_refused(self, more: dict[str, Any], message: str) -> None:
-        assert message in complaint(lambda: Experiment.load(self.spec(**more)))
+        assert message in complaint(lambda: Experiment.load(spec_of(**more)))
