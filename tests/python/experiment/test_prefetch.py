@@ -250,7 +250,7 @@ def test_none_is_the_default(policy: str) -> None:
     ("params", "message"),
     [
         ({"prefetch": "one-ahed"}, "unknown prefetcher 'one-ahed'.*one-ahead"),
-        ({"prefetch": "readahead(max=1)"}, "max.*at least 2"),
+        ({"prefetch": "readahead(max=1)"}, r"readahead: max: 1 is outside .2, "),
         ({"prefetch": "readahead(size=3)"}, "size"),
         ({"prefetch": ""}, "prefetch: "),
         ({"prefetch": "one-ahead / one-ahead / none"}, "prefetch: 3 entries for 2 tiers"),
