@@ -8,6 +8,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/engine/run/lookup_system.hpp"
 #include "core/engine/run/run.hpp"
 
 namespace mcsim::python {
@@ -153,8 +154,11 @@ void bind_run(py::module_& parent) {
         const StateFiles files{.from = std::move(state_from),
                                .to = std::move(state_to),
                                .setup = std::move(state_setup)};
-        return value_or_raise(without_gil(
+        RunResult result = value_or_raise(without_gil(
             [&] { return run(trace, system, measured, metric_cuts, tick, log, files); }));
+        const auto* const lookups = dynamic_cast<const LookupSystem*>(&system);
+        if (lookups != nullptr) lookups->remove_touches(result);
+        return result;
       },
       py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
       py::arg("progress") = py::none(), py::arg("log") = py::none(), py::kw_only(),

@@ -1,6 +1,7 @@
 #include "policies/hosts/data_path.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -220,6 +221,20 @@ absl::StatusOr<DataPathSpec> parse(const DataPathParams& params, const Machine& 
   return spec;
 }
 
+// Return the times of reads that bring blocks into tiers; none if no tier has delayed hits.
+std::optional<FetchTimes> fetch_times(const Machine& machine, const Accesses& trace) {
+  if (!machine.has_delayed_hits()) return std::nullopt;
+  FetchTimes times;
+  for (const TierSpec& tier : machine.tiers) {
+    times.delays_hits.push_back(tier.delayed_hits);
+    times.tier_ns.push_back(std::llround(tier.device.read_ns));
+  }
+  for (const VmInfo& vm : trace.vms) {
+    times.backend_ns.push_back(std::llround(machine.backend_read_ns(vm.name)));
+  }
+  return times;
+}
+
 // Create the tiers as a TieredHost.
 absl::StatusOr<std::unique_ptr<TieredHost>> make_tiers(DataPathSpec spec, const Machine& machine,
                                                        const Accesses& trace,
@@ -233,7 +248,8 @@ absl::StatusOr<std::unique_ptr<TieredHost>> make_tiers(DataPathSpec spec, const 
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
                     .changeable = division.changeable,
-                    .writes = std::move(spec.writes)};
+                    .writes = std::move(spec.writes),
+                    .fetches = fetch_times(machine, trace)};
   for (std::size_t k = 0; k < tiers; ++k) {
     MCSIM_ASSIGN_OR_RETURN(
         Tier tier, make_tier(spec.tiers.policies[k], spec.tiers.filters[k], machine, k, trace,
@@ -249,6 +265,9 @@ absl::StatusOr<std::unique_ptr<Host>> make_prefetching(
     const Division& division, const HostOfVm& host_of, std::uint64_t seed) {
   if (trace.line_blocks > 1) {
     return invalid_argument("prefetch: needs lines of 1 block, got {}", trace.line_blocks);
+  }
+  if (machine.has_delayed_hits()) {
+    return invalid_argument("prefetch: tiers with delayed_hits have no rule for it");
   }
   const std::size_t tier = prefetching_tier(spec.prefetchers);
   const ComponentSpec& given = spec.prefetchers[tier];
@@ -310,6 +329,9 @@ absl::Status check_in_bytes(const DataPathParams& params, const TierTexts& of,
   }
   if (!std::ranges::all_of(of.filters, is_none)) {
     return invalid_argument("admission: filters have no rule for capacities in bytes");
+  }
+  if (context.machine.has_delayed_hits()) {
+    return invalid_argument("delayed_hits: capacities in bytes have no rule for them");
   }
   if (params.prefetch != DataPathParams{}.prefetch) {
     return invalid_argument("prefetch: capacities in bytes need '{}'", DataPathParams{}.prefetch);
@@ -384,6 +406,10 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
   if (context.machine.in_bytes) return check_in_bytes(params, of, context);
+  if (context.machine.has_delayed_hits() && context.machine.fleet.several()) {
+    return invalid_argument("delayed_hits: needs a single host, got {}",
+                            context.machine.fleet.count());
+  }
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
@@ -457,7 +483,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
   if (machine.in_bytes) return make_weighed(spec, trace, division, seed);
   const bool exclusive = params.chain == Chain::kExclusive;
   const bool prefetches = prefetching_tier(spec.prefetchers) < machine.tiers.size();
-  if (prefetches || machine.fleet.several() || !is_lru(spec.tiers, trace) ||
+  if (prefetches || machine.fleet.several() || machine.has_delayed_hits() ||
+      !is_lru(spec.tiers, trace) ||
       (exclusive &&
        (machine.tiers.size() > kMostLruTiers || division.rules.mode == ResizeMode::kStrictOwn))) {
     return make_tiered(std::move(spec), machine, trace, division, seed);

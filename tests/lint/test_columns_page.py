@@ -20,6 +20,7 @@ TITLES = {
     "requests": "`results.requests()`: latency of whole requests",
     "devices": "`results.devices()`: load and life of devices",
     "misses": "`results.misses()`: misses by cause",
+    "prefix_hits": "`results.prefix_hits()`: hits of KV caches by system and tenant",
     "metrics": "`results.metrics()`: counts by system, interval, VM and tier",
     "vms": "`results.vms()`: counts by system, interval and VM",
     "decisions": "`results.decisions()`: decisions of systems that divide space",

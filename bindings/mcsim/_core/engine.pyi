@@ -169,6 +169,8 @@ class Machine:
         vm_backend_ns: Mapping[str, float] = {},
         fleet: Fleet = ...,
         in_bytes: bool = False,
+        *,
+        delayed_hits: Sequence[bool] = [],
     ) -> None: ...
 
 class CacheDump:
@@ -200,6 +202,7 @@ class System:
         seed: int = 1,
         vms: Sequence[str] = (),
         warm_up: int = 0,
+        counts_lookups: bool = False,
     ) -> None: ...
     @staticmethod
     def from_python(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,28 @@ def token_bytes_given(size: str | None, model: str | None) -> int | None:
             raise ConfigError(f"{missing[0]} is missing")
         numbers = {key: parse_count(value) for key, value in given.items()}
         return _checked(kv_bytes_per_token(**numbers))
+
+
+def check_bytes(given: dict[str, str | None], has_bytes: bool) -> None:
+    """Raise ConfigError for the first size in bytes if no option has the bytes of a token."""
+    from mcsim.base.errors import ConfigError
+
+    for option, text in () if has_bytes else given.items():
+        sizes = [size.strip() for size in re.findall(r"[^,()=]+", text or "")]
+        if wrong := next(filter(_is_bytes, sizes), None):
+            raise ConfigError(
+                f"{option}: {wrong!r}: these blocks have no size in bytes; "
+                "--bytes-per-token or --model gives it"
+            )
+
+
+def _is_bytes(text: str) -> bool:
+    from mcsim.base.sizes import is_in_bytes
+
+    try:
+        return is_in_bytes(text)
+    except ValueError:  # a name, or a mistake that is reported later
+        return False
 
 
 def _checked(token_bytes: int) -> int:

@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from mcsim.config.chains import ChainsSpec
 from mcsim.config.placed import (
     BackendSpec,
     DeviceSpec,
@@ -32,6 +33,7 @@ from mcsim.config.placed import (
     Map,
     TierSpec,
 )
+from mcsim.config.starts import CacheDumpSpec, SavedStatesSpec
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
     BlockBytes,
@@ -166,6 +168,8 @@ class WorkloadSpec(_TracesSpec):
     sample: Sample | None = None
     """share of the blocks that is replayed, such as 1/16, picked by hash: requests are cut into
     blocks, and tiers that are as much smaller hit about the same share"""
+    chains: ChainsSpec | None = None
+    """requests of KV caches, whose tenants are the VMs, in place of `vms` and `profile`"""
 
     @property
     def known_names(self) -> list[str]:
@@ -179,22 +183,6 @@ class WarmUpSpec(_TracesSpec):
     vms: list[Annotated[VmTraceSpec, _Shorthand("vms")]] = []
     """VMs of the workload, each with the trace that its caches are filled from; those of the
     profile if empty"""
-
-
-class SavedStatesSpec(_Map):
-    """States of systems that an earlier run saved."""
-
-    state: StrictStr
-    """folder that `mcsim run --save-state` wrote, relative to this file: every system starts with
-    the blocks that it had there"""
-
-
-class CacheDumpSpec(_Map):
-    """Metadata of a deployed dm-cache."""
-
-    cache_dump: StrictStr
-    """XML file that `cache_dump` wrote, relative to this one: every system, which must be dm-cache,
-    starts with these blocks"""
 
 
 # Steps in the location of an error that name the type of a union; no key has such a name.

@@ -24,7 +24,8 @@ from mcsim.config.spec import ExperimentSpec, SystemSpec, text_of_tiers
 from mcsim.experiment.code import Code, blamed, is_class
 from mcsim.experiment.components import Components, data_path_of, has_own_host, prefetches
 from mcsim.results.schemas import SCHEMAS
-from mcsim.results.tables import Totals, whole
+from mcsim.results.tables import whole
+from mcsim.results.totals import Totals
 from mcsim.results.version import RESULTS_VERSION
 
 _DATA_PATH = (
@@ -41,7 +42,7 @@ Progress = Callable[[int], object]
 
 def is_alone_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run replays each VM alone."""
-    if spec.starts_filled:
+    if spec.starts_filled or spec.workload.chains is not None:
         return False
     if spec.slowdowns is not None:
         return spec.slowdowns

@@ -56,6 +56,7 @@ class Components:
             vm_backend_ns=spec.backend.vms or {},
             fleet=_fleet(spec.hosts),
             in_bytes=spec.in_bytes,
+            delayed_hits=[bool(tier.delayed_hits) for tier in spec.tiers],
         )
 
     def resolved(self, index: int) -> SystemSpec:
@@ -110,6 +111,7 @@ class Components:
                 seed=self._spec.random_seed,
                 vms=self._vms,
                 warm_up=self._spec.warm_up_intervals * interval,
+                counts_lookups=self._spec.workload.chains is not None,
             )
 
         try:
@@ -129,6 +131,8 @@ class Components:
     def _system(self, index: int) -> SystemSpec:
         """Return a system as given, with the write mode of all systems if it states none."""
         given, writes = self._spec.systems[index], text_of_tiers(self._spec.writes)
+        if self._spec.workload.chains is not None:
+            writes = "through"  # touches wait for nothing
         if writes is None or is_class(given.name) or "writes" in given.params:
             return given
         where: Location = ("systems", index)

@@ -28,16 +28,8 @@ from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
 from mcsim.experiment.cache_dumps import dump_checksum, start_from_dump
-from mcsim.experiment.checks import (
-    check_figures,
-    check_hosts,
-    check_interval,
-    check_named_vms,
-    check_names,
-    check_prices,
-    check_times,
-    check_unique,
-)
+from mcsim.experiment.chain_checks import check_chains
+from mcsim.experiment.checks import CHECKS, check_interval, check_named_vms, check_prices
 from mcsim.experiment.code import (
     AllowCode,
     Code,
@@ -130,8 +122,9 @@ class Experiment:
         given = to_plain(source.root)
         shares = _take_shares(source)
         spec = check_spec(source)
+        check_chains(spec, source)
         complaints = Complaints()
-        for check in (check_names, check_unique, check_hosts, check_figures, check_times):
+        for check in CHECKS:
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():

@@ -22,6 +22,7 @@ from mcsim.experiment.recorded import (
     curve_points,
     curve_steps,
     intensity_table,
+    tenant_curves,
     unique_blocks,
 )
 from mcsim.references.interned import (
@@ -110,11 +111,13 @@ class Prepared:
         """Tabulate every VM's curve: at steps, which no run has for itself, and at boundaries."""
         accesses = self.accesses(view)
         names = [vm.name for vm in accesses.vms]
-        curves: Sequence[Curve] = (
-            [ByteCurve(accesses, vm) for vm in range(len(names))]
-            if self.is_in_bytes(view)
-            else self.measured(view, specs).whole_curves
-        )
+        curves: Sequence[Curve]
+        if self.is_in_bytes(view):
+            curves = [ByteCurve(accesses, vm) for vm in range(len(names))]
+        elif self.workload.chains is not None:
+            curves = tenant_curves(self.workload.chains)
+        else:
+            curves = self.measured(view, specs).whole_curves
         steps = self._once("curves", view, (), lambda: curve_steps(names, curves))
         return steps, curve_points(names, curves, [boundaries] * len(curves))
 
@@ -152,7 +155,10 @@ class Prepared:
                     progress(done)
                     stage.update(done)
 
-                hits = opt_hits(accesses, blocks, first, watched)
+                if self.workload.chains is None:
+                    hits = opt_hits(accesses, blocks, first, watched)
+                else:
+                    hits = prefix_bound(accesses, blocks, first, watched)
                 stage.update(total)
             return hits
 
@@ -197,6 +203,7 @@ class Prepared:
     def _environment(self, view: View) -> dict[str, Any]:
         accesses = self.accesses(view)
         described = self.workload.describe()
+        chains = self.workload.chains
         for entry, vm, unique in zip(described, accesses.vms, unique_blocks(accesses), strict=True):
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
@@ -204,9 +211,14 @@ class Prepared:
         for entry, one in zip(described, self.workload.vms, strict=True):
             if rows := described_rows(one.trace.metadata):
                 entry["rows"] = rows
+        if chains is not None:
+            counts = chains.tenant_counts()
+            for entry, requests in zip(described, counts, strict=True):
+                entry |= {"requests": requests, "accesses": entry["accesses"] // 2}
         return describe_environment() | {
             "synthetic": self.workload.synthetic,
             "kind": self.workload.kind,
+            **({} if chains is None else {"block_tokens": chains.block_tokens}),
             "first_access_ns": int(accesses.request_time[accesses.warm_up]),
             "missing": list(self.workload.missing),
             "traces": described,
@@ -290,5 +302,41 @@ def opt_hits(
         [("opt", {}, min(blocks + 1, max(1, accesses.id_count)))],
         progress=progress,
         discards=(positions, accesses.discard_block[discards]),
+    )
+    return int(found["hits"][0])
+
+
+def prefix_bound(
+    accesses: engine.Accesses,
+    blocks: int,
+    first: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> int:
+    """Compute the most lookups of chains that any cache of all tenants can hit.
+
+    Belady's MIN with refusals, on the lookups of single blocks: see `prefix_replay`.
+
+    Parameters
+    ----------
+    accesses : Accesses
+        Lookups are reads, touches are writes.
+    blocks, first, progress
+        As of `opt_hits`.
+
+    Returns
+    -------
+    int
+        Hits among the lookups of the requests from `first` on.
+    """
+    is_lookup = accesses.request_op == 0
+    ids = np.ascontiguousarray(accesses.ids[is_lookup])
+    warm = int(is_lookup[:first].sum())
+    # Blocks of the warm-up that hold no space until they are used: each once, then the rest.
+    counted = np.concatenate([np.unique(ids[:warm]), ids[warm:]])
+    found = policies.simulate(
+        counted,
+        accesses.id_count,
+        [("opt", {"refuse": True}, min(blocks, max(1, accesses.id_count)))],
+        progress=progress,
     )
     return int(found["hits"][0])

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
+from mcsim.locality.prefixes import prefix_curve
 from mcsim.results.output import SystemTables
 from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
+from mcsim.traces.chains import ChainTrace
 
 # Points of a stored curve: even steps for linear axes, and growing ones for
 # logarithmic axes.
@@ -63,6 +65,27 @@ class ByteCurve:
         at = np.searchsorted(self._made.capacity, capacity, side="right")
         hits: NDArray[np.int64] = np.append(0, self._made.hits).astype(np.int64)[at]
         return hits
+
+
+class TenantCurve:
+    """The prefix hits of a tenant alone in an LRU cache, at every capacity."""
+
+    def __init__(self, chains: ChainTrace) -> None:
+        self._curve = prefix_curve(chains)
+        self.accesses = self._curve.blocks
+        self.saturation = int(self._curve.capacities[-1]) if len(self._curve.capacities) else 0
+
+    def hits(self, capacity: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the blocks that hit at capacities."""
+        step = np.searchsorted(self._curve.capacities, capacity, "right")
+        hits: NDArray[np.int64] = np.concatenate([[0], self._curve.block_hits])[step]
+        return hits
+
+
+def tenant_curves(chains: ChainTrace) -> list[TenantCurve]:
+    """Return the curve of each tenant."""
+    parts = [chains.of_tenant(name) for name in chains.tenants] or [chains]
+    return list(map(TenantCurve, parts))
 
 
 def curve_steps(vms: Sequence[str], curves: Sequence[Curve]) -> pa.Table:

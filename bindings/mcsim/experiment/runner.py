@@ -212,6 +212,9 @@ def _unfinished(results: Results, error: McsimError) -> McsimError:
 def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Reporter) -> None:
     if not workload.synthetic:
         return
+    if workload.chains is not None:
+        reporter.note("synthetic workload: generated chains")
+        return
     why = ""
     if workload.missing:
         why = f" (not found: {', '.join(workload.missing)}; give --trace-dir for recorded traces)"
@@ -274,6 +277,8 @@ _RANDOM_COMPONENTS = frozenset(
 def seed_warning(spec: ExperimentSpec, workload: Workload, code: Code) -> str | None:
     """Return the warning for a stated seed that changes nothing; None if there is no such seed."""
     if spec.seed is None or spec.workload.sample is not None:
+        return None
+    if workload.synthetic and workload.chains is not None:
         return None
     sections: Mapping[str, Any] = {"workload": spec.workload, "warm_up": spec.warm_up_traces}
     profiles = {

@@ -59,9 +59,10 @@ def own_view(spec: ExperimentSpec, prepared: Prepared, *, addresses: bool = Fals
     kept = {} if prepared.workload.without_lengths() else {"bytes": True}
     if addresses or spec.saved_states is not None:
         kept["addresses"] = True
+    is_reads = spec.ops == "reads" and spec.workload.chains is None  # chains have touches
     return kept | {
         "block_bytes": spec.block_bytes,
-        "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
+        "ops": "reads" if is_reads else "all",  # of writes alone the workload is made
         "key": "aligned",
         "whole_seconds": False,
         "line_blocks": 1,

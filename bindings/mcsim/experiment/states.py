@@ -64,6 +64,8 @@ def setup_of(spec: ExperimentSpec, index: int, workload: Workload) -> str:
         "seed": spec.random_seed,
         "results_version": RESULTS_VERSION,
     }
+    if any(tier.delayed_hits for tier in spec.tiers):
+        values["delayed_hits"] = [bool(tier.delayed_hits) for tier in spec.tiers]
     keys = {vm.name: vm.trace.metadata.keys_digest for vm in workload.vms}
     if any(keys.values()):
         values["keys"] = keys

@@ -119,8 +119,8 @@ def _check_optimizer(optimizer: str | Optimizer) -> None:
     known = [entry["name"] for entry in _optimizers.describe()]
     if isinstance(optimizer, str) and optimizer in systems and optimizer not in known:
         raise ConfigError(
-            f"optimizer: {optimizer}: a system of host caches, whose rule reads tiers, latencies "
-            f"of disks or writes, which prefix hits do not have; one of {', '.join(known)}"
+            f"optimizer: {optimizer}: a system of host caches, whose rule decides at intervals: "
+            f"`mcsim run` has it for chains; one of {', '.join(known)}"
         )
 
 
@@ -129,8 +129,11 @@ def _sizes(blocks: int) -> NDArray[np.int64]:
 
 
 def _parts(values: NDArray[Any], blocks: int, optimizer: str | Optimizer) -> NDArray[np.int64]:
-    """Divide by the token hits of each tenant at `_sizes`."""
+    """Divide by the token hits of each tenant at `_sizes`; equal parts have no steps."""
     from mcsim.optimizers.optimizer import optimize
+
+    if optimizer == "equal":
+        return np.full(len(values), blocks // len(values))
 
     found = optimize(values.astype(float), blocks, optimizer=optimizer, sizes=_sizes(blocks))
     return np.asarray(found.allocation[0])

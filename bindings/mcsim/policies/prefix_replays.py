@@ -189,8 +189,10 @@ def finishes_of(
     ConfigError
         If the trace has no finish times, or a policy evicts other blocks than leaves.
     """
-    if trace.times is None or trace.finish_times is None:
+    if trace.finish_times is None:
         raise ConfigError(f"{trace.label}: pin: the trace has no finish times")
+    if trace.times is None:
+        raise ConfigError(f"{trace.label}: pin: the trace has finish times, but no arrivals")
     if other := next((name for name in policies if name not in _policies.leaf_rules), None):
         raise ConfigError(f"pin: not for {other}; for {', '.join(_policies.leaf_rules)}")
     order = np.argsort(trace.finish_times, kind="stable")

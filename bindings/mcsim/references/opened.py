@@ -24,6 +24,7 @@ from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
 from mcsim.config.values import Interval
+from mcsim.references.chains import open_chains
 from mcsim.references.entries import EntryOpener, join_entries
 from mcsim.references.workload import Workload, WorkloadVm
 from mcsim.traces.find import TraceFinder, searched
@@ -52,6 +53,8 @@ def open_workload(
     TraceError
         If a trace contradicts its format.
     """
+    if spec.workload.chains is not None:
+        return open_chains(spec, source, trace_dirs, reporter)
     workload = _open_all(spec, spec.workload, ("workload",), source, trace_dirs, reporter)
     _check_time_base(workload, ("workload",), spec, source)
     _check_kind(workload, source)

@@ -21,6 +21,7 @@ from mcsim.traces.joined import check_alike, joined_by_vm
 from mcsim.traces.metadata import BLOCK_BYTES
 
 if TYPE_CHECKING:
+    from mcsim.traces.chains import ChainTrace
     from mcsim.traces.trace import Trace
 
 ON_DEMAND = ("responses", "classes", "bytes", "addresses")
@@ -160,6 +161,8 @@ class Workload:
         Share of the blocks that is replayed; all if not given.
     sample_seed : int
         Which blocks these are.
+    chains : ChainTrace, optional
+        The chains of which the requests are lookups and touches.
     """
 
     vms: tuple[WorkloadVm, ...]
@@ -168,6 +171,7 @@ class Workload:
     warm_up: Mapping[str, WorkloadVm] = field(default_factory=dict)
     sample: float | None = None
     sample_seed: int = 1
+    chains: ChainTrace | None = None
 
     @property
     def time_base(self) -> str:

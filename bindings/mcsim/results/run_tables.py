@@ -95,6 +95,18 @@ class RunTables:
         """
         return self._shown("misses")
 
+    def prefix_hits(self) -> ResultTable:
+        """Return prefix hits by system and tenant, of a run on chains.
+
+        Returns
+        -------
+        ResultTable
+            A row for each system and tenant, and for each system over all tenants: blocks and
+            tokens of prompts, those in cached prefixes, and the time to first token that they
+            save, in seconds. No rows of other workloads.
+        """
+        return self._shown("prefix_hits")
+
     def metrics(self) -> ResultTable:
         """Return counts by system, interval, VM and tier.
 

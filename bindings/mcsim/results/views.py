@@ -21,6 +21,7 @@ from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
+from mcsim.results.prefix_hits import block_tokens_of, prefix_hits
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
@@ -29,7 +30,7 @@ from mcsim.tables.column import column, hidden
 from mcsim.tables.formatted_table import RowStyle
 from mcsim.tables.result_columns import column_of
 from mcsim.tables.result_table import ResultTable
-from mcsim.tables.run_columns import REQUEST_RATIOS
+from mcsim.tables.run_columns import DELAYED, REQUEST_RATIOS
 
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""
@@ -38,6 +39,7 @@ _FEW_VMS = 6
 """Upper limit of VMs with hit ratios in the overview."""
 
 _REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
+_DELAYED = {column.name for column in DELAYED}
 _OTHERS = ("others_hit_ratio", "others_latency_gain")
 
 
@@ -124,7 +126,7 @@ def result_table(results: Results, name: str) -> RunTable:
     Parameters
     ----------
     name : {'comparison', 'systems', 'yardsticks', 'requests', 'devices', 'misses', \
-'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
+'prefix_hits', 'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
     """
     if name in _DERIVED:
         return _DERIVED[name](results)
@@ -139,7 +141,9 @@ def result_table(results: Results, name: str) -> RunTable:
 
 def result_tables(results: Results) -> list[RunTable]:
     """Return the tables that people read, in the order of a page."""
-    names = ("comparison", "yardsticks", "systems", "requests", "devices")
+    names = ["comparison", "yardsticks", "systems", "requests", "devices"]
+    if block_tokens_of(results) is not None:
+        names = ["prefix_hits", "comparison", "yardsticks", "systems", "devices"]
     return [result_table(results, name) for name in names]
 
 
@@ -233,6 +237,12 @@ def _misses(results: Results) -> RunTable:
     return _of_systems(results, "misses", table, "misses by cause", notes)
 
 
+def _prefix_hits(results: Results) -> RunTable:
+    table = prefix_hits(results)
+    notes = ["saved: time to first token of all requests together, against no cache"]
+    return _of_systems(results, "prefix_hits", table, "prefix hits", notes if len(table) else [])
+
+
 def _without_causes(results: Results) -> dict[str, list[str]]:
     """Return the systems by the reason for which their misses may have no causes."""
     found: dict[str, list[str]] = {}
@@ -255,6 +265,7 @@ _DERIVED: Mapping[str, Callable[[Results], RunTable]] = {
     "requests": _requests,
     "devices": _devices,
     "misses": _misses,
+    "prefix_hits": _prefix_hits,
 }
 
 
@@ -298,9 +309,9 @@ def _of_systems(
 
 
 def _differing_ratios(table: pa.Table) -> list[str]:
-    """Return the hit ratios of requests and of bytes that are not those of blocks."""
+    """Return the hit ratios that are not those of blocks, and the columns of delayed hits."""
     blocks = table["hit_ratio"].to_pylist()
-    return [
+    ratios = [
         name
         for name in table.column_names
         if name in _REQUEST_RATIOS
@@ -309,6 +320,8 @@ def _differing_ratios(table: pa.Table) -> list[str]:
             for of, ratio in zip(table[name].to_pylist(), blocks, strict=True)
         )
     ]
+    delayed = [name for name in table.column_names if name in _DELAYED and _is_known(table, name)]
+    return [*ratios, *delayed]
 
 
 def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, str]) -> RowStyle:
@@ -319,6 +332,8 @@ def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, s
 
 def _opt_note(results: Results, table: pa.Table, meaning: str) -> str:
     """Return what OPT is, or why the column is missing; nothing if OPT hits nothing."""
+    if block_tokens_of(results) is not None:
+        meaning = "the most prefix hits of any cache of all tenants"
     known = f"OPT: {meaning}" if _is_known(table, "share_of_opt") else ""
     return why_no_opt(results) or known
 

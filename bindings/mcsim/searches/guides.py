@@ -137,6 +137,7 @@ class Stack:
             _is_plain(self.replays.system)
             and not accesses.departures
             and not spec.backend.vms
+            and not any(tier.delayed_hits for tier in spec.tiers)
             and not accesses.request_op.any()
         )
 

@@ -34,11 +34,15 @@ _WARM_UP = Column(
     rare=True,
 )
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
-_HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
+_HITS = Column("hits", "hits", "count", "accesses that are not misses or delayed", "more")
 _HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
 REQUEST_RATIOS = (
     Column("request_hit_ratio", "requests %", "share", "requests of which all blocks hit", "more"),
     Column("byte_hit_ratio", "bytes %", "share", "bytes of requests in blocks that hit", "more"),
+)
+DELAYED = (
+    Column("delayed_ratio", "delayed %", "share", "delayed hits divided by accesses", "less"),
+    Column("delayed_wait_ns", "delay", "ns", "mean wait of a delayed hit", "less"),
 )
 _FORESIGHT = Column(
     "foresight", "knows", "text", "what a yardstick knows beforehand, next or whole; null: nothing"
@@ -84,7 +88,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         hidden(_HITS),
         Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier", shown=False),
         _HIT_RATIO,
-        *map(hidden, REQUEST_RATIOS),
+        *map(hidden, (*REQUEST_RATIOS, *DELAYED)),
         Column("tier_hit_ratio", "%", "share", "hits of each tier by accesses", by="tier"),
         Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("gain", "gain %", "relative", "hit ratio against Global LRU, relative", "more"),
@@ -250,6 +254,15 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("capacity", "capacity", "count", "other misses of the VM alone with all tiers"),
         Column("interference", "interference", "count", "all others; negative: fewer than alone"),
     ],
+    "prefix_hits": [
+        *(_SYSTEM, _VM),
+        Column("accesses", "blocks", "count", "blocks of prompts, each of which is looked up"),
+        Column("hits", "hits", "count", "blocks in cached prefixes", "more"),
+        Column("tokens", "tokens", "count", "their tokens"),
+        Column("token_hits", "hit tokens", "count", "tokens in cached prefixes", "more"),
+        Column("token_hit_ratio", "token hit %", "share", "by all tokens", "more"),
+        Column("saved_seconds", "saved", "s", "time to first token that hits save", "more"),
+    ],
     "bounds": [_SYSTEM, _OPT_HITS],
     "alone": [
         _SYSTEM,
@@ -373,6 +386,10 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_hits", "reads served from a staging area in memory"),
             ("staged_requests", "requests of nothing else"),
             ("staged_ns", "their time"),
+            ("delayed_hits", "reads that waited for a block on its way: neither hits nor misses"),
+            ("delayed_ns", "their time"),
+            ("delayed_requests", "requests that waited longest for such a block"),
+            ("request_delay_ns", "their time"),
             ("discarded_dirty", "dirty blocks that were discarded, not written back"),
             rare=True,
         ),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
+from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, whole_number
 from mcsim.base.errors import ConfigError, TraceError
 
@@ -150,6 +151,18 @@ class ChainTrace:
         """Blocks of each request; shape (requests,)."""
         return np.diff(self.starts)
 
+    def tenant_counts(self) -> list[int]:
+        """Return the requests of each tenant, or of all if the trace has no tenants.
+
+        Returns
+        -------
+        list of int
+        """
+        if self.tenant is None:
+            return [len(self)]
+        counts: list[int] = np.bincount(self.tenant, minlength=len(self.tenants)).tolist()
+        return counts
+
     def of_tenant(self, name: str) -> ChainTrace:
         """Return the requests of a tenant.
 
@@ -273,17 +286,9 @@ def chained(
     conflicts : int
         Ids that follow different ids.
     """
-    counts = np.diff(starts)
-    before = np.empty_like(numbers)
-    before[1:] = numbers[:-1]
-    before[starts[:-1][counts > 0]] = -1
-    parent_of = np.empty(int(numbers.max(initial=-1)) + 1, np.int32)
-    parent_of[numbers] = before
-    wrong = parent_of[numbers] != before
-    if not wrong.any():
-        return numbers.astype(np.uint32), 0
-    conflicts = int(np.count_nonzero(np.bincount(numbers[wrong])))
-    return _trie_nodes(starts, numbers), conflicts
+    blocks = numbers.view(np.uint32)
+    conflicts = _policies.chain_conflicts((starts, blocks, int(numbers.max(initial=-1)) + 1))
+    return (_trie_nodes(starts, numbers) if conflicts else blocks), conflicts
 
 
 def _trie_nodes(starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.uint32]:

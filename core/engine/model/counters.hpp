@@ -74,9 +74,9 @@ struct TierCounters {
 };
 
 // Blocks and requests served by each tier and by the backend (the last entry in use). Data served
-// by a staging area is not included. A read is served by the fastest holder of the block, a write
-// by the device that the VM waited for. A request is served by the slowest device that any of its
-// blocks waited for.
+// by a staging area is not included, and neither are delayed hits. A read is served by the fastest
+// holder of the block, a write by the device that the VM waited for. A request is served by the
+// slowest device that any of its blocks waited for.
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
@@ -108,6 +108,11 @@ struct VmCounters {
   Count left_behind = 0;      // sent, but never came: out of date, evicted or read from the backend
   Count on_the_way = 0;       // sent blocks still to come at the end
   Count host = 0;             // the host of the VM at the end
+  // Reads of blocks that are still on their way into a tier (Fetches): neither hits nor misses.
+  Count delayed_hits = 0;
+  Count delayed_ns = 0;        // total time that they waited
+  Count delayed_requests = 0;  // requests that waited longest for such a block
+  Count request_delay_ns = 0;  // total time that these waited
   Served reads_served;
   Served writes_served;
   std::vector<TierCounters> tiers;
@@ -131,7 +136,11 @@ struct VmCounters {
                                       std::pair{"sent", &VmCounters::sent},
                                       std::pair{"transferred", &VmCounters::transferred},
                                       std::pair{"on_demand", &VmCounters::on_demand},
-                                      std::pair{"left_behind", &VmCounters::left_behind}};
+                                      std::pair{"left_behind", &VmCounters::left_behind},
+                                      std::pair{"delayed_hits", &VmCounters::delayed_hits},
+                                      std::pair{"delayed_ns", &VmCounters::delayed_ns},
+                                      std::pair{"delayed_requests", &VmCounters::delayed_requests},
+                                      std::pair{"request_delay_ns", &VmCounters::request_delay_ns}};
   static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
                                       std::pair{"on_the_way", &VmCounters::on_the_way},
                                       std::pair{"host", &VmCounters::host}};
@@ -149,8 +158,8 @@ struct VmCounters {
 };
 
 // Check the conservation laws of one VM's counters from `before` to `now`:
-// - hits, including staged hits, + misses = accesses; all blocks and requests served were
-// requested;
+// - hits, including staged hits, + delayed hits + misses = accesses; all blocks and requests served
+// were requested;
 // - every block inserted into a tier is still there, moved or left;
 // - every prefetched block was used, was wasted or is unread;
 // - every block that became dirty is dirty, was written back or discarded;

@@ -50,6 +50,17 @@ def test_one_pass_equals_a_replay_at_every_capacity(order: Order, full_hit: Full
             assert row.recomputed == sum(tokens[warm_up:]) - counts.tokens
 
 
+def test_threads_find_the_same_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcsim.locality.prefix_depths._LEAST_PIECE", 20)
+    monkeypatch.setattr("mcsim.locality.prefix_depths.threads_given", lambda _: 5)
+    for seed in range(6):
+        chains, tokens = workload(seed)
+        for row in mc.prefix_curve(trace_of(chains, tokens)).table(SIZES):
+            counts = replay(chains, tokens, BLOCK, row.capacity)
+            found = (row.hits, row.token_hits, row.full_hits)
+            assert found == (counts.blocks, counts.tokens, counts.full), (seed, row.capacity)
+
+
 def test_tail_first_equals_a_trie_that_evicts_leaves() -> None:
     for seed in range(4):
         chains, tokens = workload(seed)
@@ -231,6 +242,17 @@ def test_divisions_are_refused_with_the_reason() -> None:
     with pytest.raises(mc.ConfigError, match="order: divisions by intervals touch tails first"):
         mc.prefix_partition(trace, 2, interval="1s", order="head-first")
     assert mc.prefix_partition(trace, 4, optimizer="equal").capacity.tolist() == [2, 2, 4]
+
+
+def test_equal_parts_are_those_of_mix() -> None:
+    chains, tokens = workload(9)
+    names = ["abc"[i % 3] for i in range(len(chains))]
+    trace = trace_of(chains, tokens, tenants=names)
+    for capacity in (3, 10, 17):
+        parts = mc.prefix_partition(trace, capacity, optimizer="equal")
+        assert parts.capacity.tolist()[:3] == [capacity // 3] * 3
+        misses = mc.mix(trace, [capacity]).equal[0]
+        assert sum(tokens) - parts.token_hits.tolist()[-1] == misses
 
 
 def test_mix_divides_among_tenants() -> None:

@@ -147,3 +147,6 @@ def test_wrong_parameters_are_named(wrong: dict[str, Any], message: str) -> None
 def test_pins_need_finish_times() -> None:
     with pytest.raises(mc.ConfigError, match="chains: pin: the trace has no finish times"):
         mc.prefix_replay(trace_of([[1]], [4]), "leaf-lru", [1], pin="arrival-to-finish")
+    finished = dataclasses.replace(trace_of([[1]], [4]), finish_times=np.array([1.0]))
+    with pytest.raises(mc.ConfigError, match="pin: the trace has finish times, but no arrivals"):
+        mc.prefix_replay(finished, "leaf-lru", [1], pin="arrival-to-finish")
