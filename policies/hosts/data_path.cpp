@@ -350,7 +350,15 @@ absl::Status check_prefetch(const DataPathParams& params, const TierTexts& of,
   for (const ComponentSpec& given : prefetchers) {
     MCSIM_RETURN_IF_ERROR(prefetch_registry().make(given.name, given.params, {}).status());
   }
-  if (prefetching_tier(prefetchers) == tiers) return absl::OkStatus();
+  const std::size_t tier = prefetching_tier(prefetchers);
+  if (tier == tiers) return absl::OkStatus();
+  if (!std::all_of(prefetchers.begin() + static_cast<std::ptrdiff_t>(tier) + 1, prefetchers.end(),
+                   is_none)) {
+    return invalid_argument(
+        "prefetch: only one tier can prefetch; expected an entry per tier, "
+        "such as '{} / none'",
+        prefetchers[tier].name);
+  }
   if (machine.fleet.several()) {
     return invalid_argument("prefetch: needs a single host, got {}", machine.fleet.count());
   }

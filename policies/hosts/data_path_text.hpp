@@ -20,7 +20,7 @@ struct TierTexts {
 absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view admission,
                                      std::size_t tiers);
 
-// Parse prefetchers: one per tier, separated by slashes, of which at most one is not `none`.
+// Parse prefetchers in the same way.
 absl::StatusOr<std::vector<ComponentSpec>> read_prefetchers(std::string_view text,
                                                             std::size_t tiers);
 

@@ -47,10 +47,11 @@ class Prefetching(naive.Chain):
         self.counts.add(f"prefetch{name}", vm, self.tier, times)
 
     def forget_lost(self) -> None:
-        for block in [b for b in self.unread if not self.has(*b)]:
+        held = {b for of_tier in self.held for blocks in of_tier for b in blocks}
+        for block in self.unread - held:
             self.unread.remove(block)
             self.note("_wasted", block[0])
-        self.marked = {b for b in self.marked if self.has(*b)}
+        self.marked &= held
 
     def serve(self, request: Request) -> None:
         places, missed, used = [], set(), set()

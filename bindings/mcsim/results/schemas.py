@@ -28,6 +28,8 @@ DELAYED = ("delayed_hits", "delayed_ns", "delayed_requests", "request_delay_ns")
 REQUESTS = ("requests", "request_hits")
 BYTES = ("bytes", "byte_hits")
 DISCARDS = ("discarded_dirty",)
+# Blocks of a tier that prefetches.
+PREFETCHED = ("prefetched", "prefetch_used", "prefetch_wasted", "prefetch_unread")
 REPEATS = ("intervals", "times")
 """Columns with the number of equal intervals or decisions that a row stands for."""
 
@@ -41,7 +43,7 @@ def without_optional_columns(
     name: str, columns: Mapping[str, Any], *, hosts: bool
 ) -> dict[str, Any]:
     """Drop the optional columns of several hosts unless requested, and groups without a count."""
-    groups = (STAGED, DELAYED, REQUESTS, BYTES, DISCARDS)
+    groups = (STAGED, DELAYED, REQUESTS, BYTES, DISCARDS, PREFETCHED)
     counted = {column for group in groups for column in group}
     some = set() if hosts else set(OPTIONAL_COLUMNS[name].names) - counted
     for group in groups:
