@@ -235,6 +235,13 @@ std::vector<Published> of_redis() {
   return all;
 }
 
+// As PostgreSQL 15.18 counts, in buffers that have only blocks that are not in the trace before.
+std::vector<Published> of_postgresql() {
+  std::vector<Published> all;
+  add(all, "lirs/sprite.txt.zst", {100, 500, 2000}, {{"gclock", {29376, 104905, 125110}}});
+  return all;
+}
+
 class PublishedHits : public ::testing::TestWithParam<Published> {};
 
 TEST_P(PublishedHits, AreOurs) {
@@ -273,6 +280,8 @@ std::string case_name(const ::testing::TestParamInfo<Published>& each) {
 INSTANTIATE_TEST_SUITE_P(OfArc, PublishedHits, ::testing::ValuesIn(of_arc()), case_name);
 INSTANTIATE_TEST_SUITE_P(OfLirs, PublishedHits, ::testing::ValuesIn(of_lirs()), case_name);
 INSTANTIATE_TEST_SUITE_P(OfRedis, PublishedHits, ::testing::ValuesIn(of_redis()), case_name);
+INSTANTIATE_TEST_SUITE_P(OfPostgresql, PublishedHits, ::testing::ValuesIn(of_postgresql()),
+                         case_name);
 INSTANTIATE_TEST_SUITE_P(ByFrequency, PublishedHits, ::testing::ValuesIn(by_frequency()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(ByAuthorsPrograms, PublishedHits,
