@@ -1,11 +1,15 @@
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/trace/reading/json_columns.hpp"
+#include "policies/replay/chain_depths.hpp"
 #include "policies/replay/chain_trie.hpp"
 #include "policies/replay/chains.hpp"
 
@@ -68,10 +72,65 @@ py::array_t<std::uint8_t> tiers_of_copies(const GivenChains& given,
   return to_array(without_gil([&] { return replay_copies(chains, tiers); }));
 }
 
+// Return the depths of blocks, as of chain_depths.
+py::array_t<std::uint32_t> depths_of(const GivenChains& given, std::size_t pieces) {
+  const Chains chains = chains_from(given);
+  py::array_t<std::uint32_t> depths(static_cast<py::ssize_t>(chains.blocks.size()));
+  const std::span<std::uint32_t> found(depths.mutable_data(), chains.blocks.size());
+  raise_if_error(without_gil([&] { return chain_depths(chains, pieces, found); }));
+  return read_only(std::move(depths));
+}
+
+// Return how often each value below `end` occurs, up to the greatest of them.
+py::array_t<Count> counts_of(const ConstantColumn<std::uint32_t>& values, std::size_t end) {
+  std::vector<Count> counts(end);
+  const std::span<const std::uint32_t> all = span_of(values);
+  without_gil([&] {
+    for (const std::uint32_t value : all) {
+      if (value < end) ++counts[value];
+    }
+    while (!counts.empty() && counts.back() == 0) counts.pop_back();
+  });
+  return to_array(std::move(counts));
+}
+
+// Name, kind, and whether the values are lists.
+using GivenField = std::tuple<std::string, std::string, bool>;
+
+// Return the columns of JSON lines, as of read_flat_columns, or None.
+std::optional<py::list> columns_of_lines(const py::bytes& content,
+                                         const std::vector<GivenField>& given) {
+  std::vector<JsonField> fields;
+  for (const auto& [name, kind, is_list] : given) {
+    fields.push_back({name, choice_or_raise<JsonKind>("kind", kind), is_list});
+  }
+  const std::string_view text = content;
+  auto columns = without_gil([&] { return read_flat_columns(text, fields); });
+  if (!columns) return std::nullopt;
+  py::list made;
+  for (JsonColumn& column : *columns) {
+    made.append(py::make_tuple(to_array(std::move(column.list_ends)),
+                               to_array(std::move(column.numbers)),
+                               to_array(std::move(column.text_ends)), py::bytes(column.text)));
+  }
+  return made;
+}
+
 }  // namespace
 
 void bind_chains(py::module_& parent) {
   py::module_ m = parent.attr("policies");
+  m.def("chain_depths", &depths_of, py::arg("chains"), py::arg("pieces"));
+  m.def("count_values", &counts_of, py::arg("values").noconvert(), py::arg("end"));
+  m.def(
+      "chain_conflicts",
+      [](const GivenChains& given) {
+        const Chains chains = chains_from(given);
+        return without_gil([&] { return count_conflicts(chains); });
+      },
+      py::arg("chains"));
+  parent.attr("trace").attr("read_flat_columns") =
+      py::cpp_function(&columns_of_lines, py::arg("content"), py::arg("fields"));
   m.attr("leaf_rules") = py::tuple(py::cast(choice_names<LeafRule>()));
   m.def("prefix_hits", &hits_of_blocks, py::arg("chains"), py::arg("policy"), py::arg("params"),
         py::arg("capacity"), py::arg("seed"), py::arg("head_first"));

@@ -12,6 +12,7 @@
 #include "optimizers/registry.hpp"
 #include "policies/allocation/registry.hpp"
 #include "policies/hosts/admission_registry.hpp"
+#include "policies/prefetch/registry.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -29,17 +30,25 @@ Fleet make_fleet(std::vector<std::string> hosts, std::map<std::string, std::size
 }
 
 Machine make_machine(const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
-                     std::map<std::string, double> vm_backend_ns, Fleet fleet, bool in_bytes) {
+                     std::map<std::string, double> vm_backend_ns, Fleet fleet, bool in_bytes,
+                     const std::vector<bool>& delayed_hits) {
   Machine machine{.tiers = {},
                   .backend = backend,
                   .vm_backend_ns = std::move(vm_backend_ns),
                   .fleet = std::move(fleet),
                   .in_bytes = in_bytes};
+  if (!delayed_hits.empty() && delayed_hits.size() != tiers.size()) {
+    throw Error{invalid_argument("delayed_hits: {} entries for {} tiers", delayed_hits.size(),
+                                 tiers.size())};
+  }
   for (const auto& [device, blocks] : tiers) {
     if (blocks < 0) {
       throw Error{out_of_range("{}: expected at least 0 blocks, got {}", device.name, blocks)};
     }
-    machine.tiers.push_back({device, blocks});
+    const std::size_t tier = machine.tiers.size();
+    machine.tiers.push_back({.device = device,
+                             .capacity_blocks = blocks,
+                             .delayed_hits = !delayed_hits.empty() && delayed_hits[tier]});
   }
   return machine;
 }
@@ -91,7 +100,8 @@ void bind_machine(py::module_& m) {
   py::class_<Machine>(m, "Machine", "The tiers and the backend of a host." MCSIM_CONSTANT)
       .def(py::init(&make_machine), py::arg("tiers"), py::arg("backend"),
            py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{},
-           py::arg("in_bytes") = false);
+           py::arg("in_bytes") = false, py::kw_only(),
+           py::arg("delayed_hits") = std::vector<bool>{});
 }
 
 void give_optimizer(System& system, const std::string& name, std::shared_ptr<Optimizer> optimizer,
@@ -133,6 +143,7 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
     throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
                                  machine.fleet.count())};
   }
+  raise_if_error(check_delayed_hits(name, *system, machine));
   give_optimizer(*system, name, std::move(optimizer), seed);
   if (counts_lookups) system = std::make_shared<LookupSystem>(std::move(system));
   raise_if_error(check_actions(*system));
@@ -160,6 +171,7 @@ void bind_system(py::module_& m) {
            py::arg("is_dirty"), py::arg("hint"), py::arg("text_lines"));
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
+  m.def("describe_prefetchers", [] { return describe_registry(prefetch_registry()); });
   def_fields(py::class_<System, std::shared_ptr<System>>(
                  m, "System",
                  "A system that divides caches. Any thread may call it; a run waits until other "

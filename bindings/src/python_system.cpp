@@ -29,8 +29,10 @@ class PythonSystem final : public System {
     data_path_ =
         checked("data_path: ", parse_params<DataPathParams>(attribute("data_path", ParamMap())));
     raise_at("data_path: ", check(data_path_, context));
+    if (reads_addresses(data_path_, context.machine.tiers.size())) keep_addresses();
     raise_at("data_path: ", check_hosts(run_.machine, data_path_, rules_.mode));
     read_actions();
+    raise_if_error(check_delayed_hits(name_, *this, run_.machine));
   }
 
   // The last owner may be a C++ thread without the GIL.
@@ -55,6 +57,7 @@ class PythonSystem final : public System {
     return actions;
   }
   std::optional<ProbeSpec> probe() const override { return probe_; }
+  bool can_delay_hits() const override { return !classed_ && !placed_; }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     run_.vm_names.clear();

@@ -62,6 +62,14 @@ KINDS = {
         "An admission filter decides which missed blocks enter a tier. Name it as `admission:` of "
         "a system.",
     ),
+    "prefetchers": Kind(
+        "prefetch",
+        "Prefetchers",
+        "policies/prefetch",
+        ("tests/python/experiment", "tests/python/naive_"),
+        "A prefetcher decides which blocks a tier reads before they are accessed. Name it as "
+        "`prefetch:` of a system.",
+    ),
     "estimators": Kind(
         "estimators",
         "Estimators",

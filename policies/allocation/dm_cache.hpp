@@ -93,6 +93,7 @@ class DmCache final : public System {
     return absl::OkStatus();
   }
   ExpandOptions trace_view(ExpandOptions experiment) const override;
+  bool can_delay_hits() const override { return false; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 

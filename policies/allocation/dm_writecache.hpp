@@ -78,6 +78,7 @@ class DmWritecache final : public System {
   std::vector<Timer> timers() const override { return {}; }
   Actions actions() const override { return {}; }
   ExpandOptions trace_view(ExpandOptions experiment) const override;
+  bool can_delay_hits() const override { return false; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation&) override {
     return std::nullopt;

@@ -83,6 +83,7 @@ class Dss final : public System {
   }
   bool needs_classes() const override { return params_.by == ClassesBy::kColumn; }
 
+  bool can_delay_hits() const override { return false; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     constexpr double kNotNamed = -1;
     const bool by_column =

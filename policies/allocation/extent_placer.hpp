@@ -45,6 +45,7 @@ class ExtentPlacer : public System {
   }
   Actions actions() const override { return {Action::kPlacements}; }
   Actions host_supports() const override { return {Action::kPlacements}; }
+  bool can_delay_hits() const override { return false; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 

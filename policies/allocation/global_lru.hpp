@@ -47,6 +47,7 @@ class GlobalLru final : public System {
       : params_(std::move(params)), context_(std::move(context)) {}
 
   bool counts_bytes() const override { return !params_.legacy; }
+  bool can_delay_hits() const override { return !params_.legacy; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     const Machine& machine = context_.machine;
     if (params_.legacy) return make_legacy_global_lru(machine, trace);

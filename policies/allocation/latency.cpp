@@ -24,12 +24,13 @@ double mean_ns(const VmCounters& counted, const Machine& machine, const std::str
   };
   const double all = waited(Op::kRead, &Device::read_ns, machine.backend_read_ns(vm)) +
                      waited(Op::kWrite, &Device::write_ns, machine.backend_write_ns(vm));
-  const auto staged = static_cast<double>(counted.staged_ns);
+  const double from_no_device =
+      static_cast<double>(counted.staged_ns) + static_cast<double>(counted.delayed_ns);
   double over_link = 0;
   for (const TierCounters& tier : counted.tiers) {
     over_link += static_cast<double>(tier.remote_reads) * machine.fleet.link.latency_ns;
   }
-  return (all + staged + over_link) / static_cast<double>(counted.accesses);
+  return (all + from_no_device + over_link) / static_cast<double>(counted.accesses);
 }
 
 double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size_t tier) {

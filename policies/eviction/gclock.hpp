@@ -11,8 +11,8 @@ namespace mcsim {
 
 // GCLOCK, or generalised CLOCK: every block has a count, which a hit raises by one up to a limit.
 // The hand takes one off the count of each block that it passes, and evicts a block without count.
-// The defaults are those of the buffer pool of PostgreSQL; its ring for scans of large tables is
-// left out, since traces do not show which requests are of such scans.
+// The defaults are those of the buffer pool of PostgreSQL. Its ring for scans is left out: the
+// server selects it by the size of the scanned table, which accesses do not have.
 //
 // A miss may move the hand by `most` rounds; 9 bytes per block of the capacity.
 class GClock : public SlotPolicyBase<SlotRing> {

@@ -144,7 +144,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     Count samples = 32;
     Count admissions = 8;
     Count ages = 20'000;
-    Count period = 1 << 20;
+    Count period = 0;
 
     static constexpr auto fields() {
       return std::tuple{
@@ -152,7 +152,10 @@ class Lhd : public SlotPolicyBase<SlotSet> {
           Field{"admissions", &Params::admissions,
                 "number of new blocks of low density that join each sample", 0, kMostAdmissions},
           Field{"ages", &Params::ages, "number of ages that are told apart", 16, 1e6},
-          Field{"period", &Params::period, "accesses between two updates of the expectations", 1}};
+          Field{"period", &Params::period,
+                "accesses between two updates of the expectations; 0: 4 for each block of the "
+                "capacity, from 2 for each age up to 1048576",
+                0}};
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -168,6 +171,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
         blocks_of_(slots()),
         densities_(static_cast<std::size_t>(params.ages)),
         random_(Random(setup.seed).split(kInfo.name)),
+        period_(period_of(setup.capacity)),
         to_explore_(floor_share(kExplored, setup.capacity)) {
     admitted_.fill(kNoSlot);
   }
@@ -185,7 +189,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     }
     start_lifetime(slot, !hit);
     ++now_;
-    if (now_ % static_cast<std::uint64_t>(params_.period) == 0) {
+    if (now_ % period_ == 0) {
       densities_.update(updates_, size());
       ++updates_;
     }
@@ -200,6 +204,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   void resize(Count capacity, auto& cache) {
     to_explore_ += floor_share(kExplored, capacity) - floor_share(kExplored, capacity_);
     capacity_ = capacity;
+    period_ = period_of(capacity);
     while (size() > capacity_) evict(cache);
     blocks_.reserve(cache.slots_for(capacity_));
     blocks_of_.extend(blocks_.slots());
@@ -223,6 +228,9 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   static constexpr Count kYoungUpdates = 50;
   static constexpr Count kYoungSamples = 8;
   static constexpr float kDecay = 0.9F;
+  static constexpr Count kAccessesPerBlock = 4;
+  static constexpr Count kAccessesPerAge = 2;       // an update takes time for each age
+  static constexpr Count kLongestPeriod = 1 << 20;  // that of the authors
 
   struct Block {
     std::uint64_t time;   // of the last access
@@ -230,6 +238,12 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     std::uint32_t group;  // class, and whether it is an explorer
   };
 
+  std::uint64_t period_of(Count capacity) const {
+    if (params_.period > 0) return static_cast<std::uint64_t>(params_.period);
+    const Count least = std::min(kAccessesPerAge * params_.ages, kLongestPeriod);
+    const Count wanted = kAccessesPerBlock * std::min(capacity, kLongestPeriod);
+    return static_cast<std::uint64_t>(std::clamp(wanted, least, kLongestPeriod));
+  }
   static std::size_t class_of(const Block& block) { return block.group % kExplorer; }
   std::size_t age_of(const Block& block) const { return densities_.age(now_ - block.time); }
   float density(const Block& block) const {
@@ -307,6 +321,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   Random random_;
   std::array<Slot, kMostAdmissions> admitted_;  // new blocks of low density
   std::uint64_t next_admitted_ = 0;
+  std::uint64_t period_;   // accesses between two updates of the densities
   std::uint64_t now_ = 0;  // accesses
   Count updates_ = 0;      // of the densities
   Count to_explore_;       // how many more blocks may become explorers

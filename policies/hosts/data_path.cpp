@@ -1,6 +1,7 @@
 #include "policies/hosts/data_path.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,11 +12,13 @@
 #include "core/engine/caches/sub_blocks.hpp"
 #include "core/engine/hosts/fleet_host.hpp"
 #include "core/engine/hosts/kernels/exclusive_lru.hpp"
+#include "core/engine/hosts/prefetch_host.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
 #include "core/engine/hosts/weighed_host.hpp"
 #include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path_text.hpp"
+#include "policies/prefetch/registry.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/registry/weighing.hpp"
 
@@ -23,6 +26,12 @@ namespace mcsim {
 namespace {
 
 bool is_none(const ComponentSpec& filter) { return filter.name == AdmitAll::kInfo.name; }
+
+// Return the tier that prefetches, or the number of tiers.
+std::size_t prefetching_tier(const std::vector<ComponentSpec>& prefetchers) {
+  const auto found = std::ranges::find_if_not(prefetchers, is_none);
+  return static_cast<std::size_t>(found - prefetchers.begin());
+}
 
 // The block ids of the VMs of a partition: [first, end).
 struct IdRange {
@@ -198,22 +207,40 @@ Allocation by_vm(const Division& division) {
 struct DataPathSpec {
   Chain chain;
   TierTexts tiers;
+  std::vector<ComponentSpec> prefetchers;  // by tier
   WriteRules writes;
 };
 
 absl::StatusOr<DataPathSpec> parse(const DataPathParams& params, const Machine& machine,
                                    const Accesses& trace) {
-  DataPathSpec spec{.chain = params.chain, .tiers = {}, .writes = {}};
+  DataPathSpec spec{.chain = params.chain, .tiers = {}, .prefetchers = {}, .writes = {}};
   MCSIM_ASSIGN_OR_RETURN(spec.tiers,
                          read_tiers(params.policy, params.admission, machine.tiers.size()));
+  MCSIM_ASSIGN_OR_RETURN(spec.prefetchers, read_prefetchers(params.prefetch, machine.tiers.size()));
   MCSIM_ASSIGN_OR_RETURN(spec.writes, write_rules(params, machine, trace));
   return spec;
 }
 
-// Create the tiers as a TieredHost, or as several of them.
-absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machine& machine,
-                                                  const Accesses& trace, const Division& division,
-                                                  std::uint64_t seed) {
+// Return the times of reads that bring blocks into tiers; none if no tier has delayed hits.
+std::optional<FetchTimes> fetch_times(const Machine& machine, const Accesses& trace) {
+  if (!machine.has_delayed_hits()) return std::nullopt;
+  FetchTimes times;
+  for (const TierSpec& tier : machine.tiers) {
+    times.delays_hits.push_back(tier.delayed_hits);
+    times.tier_ns.push_back(std::llround(tier.device.read_ns));
+  }
+  for (const VmInfo& vm : trace.vms) {
+    times.backend_ns.push_back(std::llround(machine.backend_read_ns(vm.name)));
+  }
+  return times;
+}
+
+// Create the tiers as a TieredHost.
+absl::StatusOr<std::unique_ptr<TieredHost>> make_tiers(DataPathSpec spec, const Machine& machine,
+                                                       const Accesses& trace,
+                                                       const Division& division,
+                                                       const HostOfVm& host_of,
+                                                       std::uint64_t seed) {
   const std::size_t tiers = machine.tiers.size();
   MCSIM_RETURN_IF_ERROR(check_lines(spec.tiers, division, trace));
   TieredSetup setup{.chain = spec.chain,
@@ -221,15 +248,47 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machi
                     .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
                     .part_of = division.part_of,
                     .changeable = division.changeable,
-                    .writes = std::move(spec.writes)};
-  const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
+                    .writes = std::move(spec.writes),
+                    .fetches = fetch_times(machine, trace)};
   for (std::size_t k = 0; k < tiers; ++k) {
     MCSIM_ASSIGN_OR_RETURN(
         Tier tier, make_tier(spec.tiers.policies[k], spec.tiers.filters[k], machine, k, trace,
                              division, setup.table, host_of, seed));
     setup.tiers.push_back(std::move(tier));
   }
-  MCSIM_ASSIGN_OR_RETURN(auto host, TieredHost::make(std::move(setup), trace));
+  return TieredHost::make(std::move(setup), trace);
+}
+
+// Create the tiers, of which one prefetches.
+absl::StatusOr<std::unique_ptr<Host>> make_prefetching(
+    const DataPathSpec& spec, const Machine& machine, const Accesses& trace,
+    const Division& division, const HostOfVm& host_of, std::uint64_t seed) {
+  if (trace.line_blocks > 1) {
+    return invalid_argument("prefetch: needs lines of 1 block, got {}", trace.line_blocks);
+  }
+  if (machine.has_delayed_hits()) {
+    return invalid_argument("prefetch: tiers with delayed_hits have no rule for it");
+  }
+  const std::size_t tier = prefetching_tier(spec.prefetchers);
+  const ComponentSpec& given = spec.prefetchers[tier];
+  MCSIM_ASSIGN_OR_RETURN(auto prefetcher, prefetch_registry().make(given.name, given.params,
+                                                                   {.vms = trace.vms.size()}));
+  return PrefetchHost::make(std::move(prefetcher), tier, machine.tiers.size(), trace,
+                            [&](const Accesses& renumbered) {
+                              return make_tiers(spec, machine, renumbered, division, host_of, seed);
+                            });
+}
+
+// Create the tiers as a TieredHost, or as several of them.
+absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machine& machine,
+                                                  const Accesses& trace, const Division& division,
+                                                  std::uint64_t seed) {
+  const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
+  if (prefetching_tier(spec.prefetchers) < machine.tiers.size()) {
+    return make_prefetching(spec, machine, trace, division, host_of, seed);
+  }
+  MCSIM_ASSIGN_OR_RETURN(auto host,
+                         make_tiers(std::move(spec), machine, trace, division, host_of, seed));
   if (!machine.fleet.several()) return host;
   return FleetHost::make(std::move(host), machine, trace, host_of);
 }
@@ -271,10 +330,40 @@ absl::Status check_in_bytes(const DataPathParams& params, const TierTexts& of,
   if (!std::ranges::all_of(of.filters, is_none)) {
     return invalid_argument("admission: filters have no rule for capacities in bytes");
   }
+  if (context.machine.has_delayed_hits()) {
+    return invalid_argument("delayed_hits: capacities in bytes have no rule for them");
+  }
+  if (params.prefetch != DataPathParams{}.prefetch) {
+    return invalid_argument("prefetch: capacities in bytes need '{}'", DataPathParams{}.prefetch);
+  }
   const ComponentSpec& policy = of.policies.front();
   const auto made = weighing_registry().make(policy.name, policy.params, {.blocks = 1});
   if (made.ok() || weighing_registry().find(policy.name).ok()) return made.status();
   return invalid_argument("policy: {} has no rule for objects of different sizes", policy.name);
+}
+
+// Check the prefetchers, and the policies of tiers that prefetch.
+absl::Status check_prefetch(const DataPathParams& params, const TierTexts& of,
+                            const Machine& machine) {
+  const std::size_t tiers = machine.tiers.size();
+  MCSIM_ASSIGN_OR_RETURN(const auto prefetchers, read_prefetchers(params.prefetch, tiers));
+  for (const ComponentSpec& given : prefetchers) {
+    MCSIM_RETURN_IF_ERROR(prefetch_registry().make(given.name, given.params, {}).status());
+  }
+  if (prefetching_tier(prefetchers) == tiers) return absl::OkStatus();
+  if (machine.fleet.several()) {
+    return invalid_argument("prefetch: needs a single host, got {}", machine.fleet.count());
+  }
+  for (const ComponentSpec& policy : of.policies) {
+    MCSIM_ASSIGN_OR_RETURN(const auto cache,
+                           make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1));
+    if (!cache->needs_next_use()) continue;
+    return invalid_argument(
+        "prefetch: the policy {} reads the future of the trace, in which "
+        "prefetched blocks have no accesses",
+        policy.name);
+  }
+  return absl::OkStatus();
 }
 
 // Create LRU tiers that hold copies of a block.
@@ -309,9 +398,14 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
   if (context.machine.in_bytes) return check_in_bytes(params, of, context);
+  if (context.machine.has_delayed_hits() && context.machine.fleet.several()) {
+    return invalid_argument("delayed_hits: needs a single host, got {}",
+                            context.machine.fleet.count());
+  }
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
+  MCSIM_RETURN_IF_ERROR(check_prefetch(params, of, context.machine));
   bool stages_data = false;
   for (std::size_t k = 0; k < tiers; ++k) {
     const ComponentSpec& given = of.filters[k];
@@ -326,6 +420,8 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
 }
 
 bool reads_addresses(const DataPathParams& params, std::size_t tiers) {
+  const auto prefetchers = read_prefetchers(params.prefetch, tiers);
+  if (prefetchers.ok() && prefetching_tier(*prefetchers) < tiers) return true;
   const auto of = read_tiers(params.policy, params.admission, tiers);
   return of.ok() && std::ranges::any_of(of->filters, [](const ComponentSpec& given) {
            const auto filter = admission_registry().make(given.name, given.params, {});
@@ -378,7 +474,9 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
   MCSIM_ASSIGN_OR_RETURN(DataPathSpec spec, parse(params, machine, trace));
   if (machine.in_bytes) return make_weighed(spec, trace, division, seed);
   const bool exclusive = params.chain == Chain::kExclusive;
-  if (machine.fleet.several() || !is_lru(spec.tiers, trace) ||
+  const bool prefetches = prefetching_tier(spec.prefetchers) < machine.tiers.size();
+  if (prefetches || machine.fleet.several() || machine.has_delayed_hits() ||
+      !is_lru(spec.tiers, trace) ||
       (exclusive &&
        (machine.tiers.size() > kMostLruTiers || division.rules.mode == ResizeMode::kStrictOwn))) {
     return make_tiered(std::move(spec), machine, trace, division, seed);

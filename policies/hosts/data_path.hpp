@@ -33,6 +33,7 @@ struct DataPathParams {
   std::string policy = "lru";
   Chain chain = Chain::kExclusive;
   std::string admission = "none";
+  std::string prefetch = "none";
   std::string writes = "through";
   bool update_around = false;
 
@@ -56,6 +57,9 @@ struct DataPathParams {
         Field{"admission", &P::admission,
               "admission filter, with parameters as in nth(n=2); one for all tiers, or one per "
               "tier from the fastest, separated by /"},
+        Field{"prefetch", &P::prefetch,
+              "prefetcher, with parameters as in readahead(max=64); with several tiers one per "
+              "tier from the fastest, separated by /, of which one may prefetch"},
         Field{"writes", &P::writes,
               "write mode: through, back or around, with exceptions for VMs as in 'through, "
               "web_0=back'; one for all tiers or, unless the chain is exclusive, one per tier from "
@@ -97,7 +101,8 @@ Actions divided_host_supports(const DataPathParams& params);
 // Check the parameters before the trace is known: names and numbers of entries.
 absl::Status check(const DataPathParams& params, const SystemContext& context);
 
-// Return whether a filter reads the addresses of blocks. The parameters were checked.
+// Return whether a filter or a prefetcher reads the addresses of blocks. The parameters were
+// checked.
 bool reads_addresses(const DataPathParams& params, std::size_t tiers);
 
 // Check the parameters for several hosts.

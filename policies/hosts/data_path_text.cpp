@@ -66,6 +66,16 @@ absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view a
   return texts;
 }
 
+absl::StatusOr<std::vector<ComponentSpec>> read_prefetchers(std::string_view text,
+                                                            std::size_t tiers) {
+  MCSIM_ASSIGN_OR_RETURN(std::vector<ComponentSpec> given, by_tier("prefetch", text, tiers));
+  const auto none = std::ranges::count(given, "none", &ComponentSpec::name);
+  if (given.size() - static_cast<std::size_t>(none) <= 1) return given;
+  return invalid_argument(
+      "prefetch: only one tier can prefetch; expected an entry per tier, such as '{} / none'",
+      given.front().name == "none" ? "readahead" : given.front().name);
+}
+
 absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers,
                                         const std::vector<std::string_view>& vms) {
   MCSIM_ASSIGN_OR_RETURN(const std::vector<WriteChoice> choices, write_choices(text, tiers));

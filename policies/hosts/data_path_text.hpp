@@ -20,6 +20,10 @@ struct TierTexts {
 absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view admission,
                                      std::size_t tiers);
 
+// Parse prefetchers: one per tier, separated by slashes, of which at most one is not `none`.
+absl::StatusOr<std::vector<ComponentSpec>> read_prefetchers(std::string_view text,
+                                                            std::size_t tiers);
+
 // Parse write modes: one for all VMs and exceptions for named VMs; a later entry overrides an
 // earlier one. Each entry has one mode for all tiers or one per tier.
 absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers,

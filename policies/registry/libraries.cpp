@@ -127,6 +127,13 @@ constexpr auto kLibraries = std::to_array<Library>({
      "w-tinylfu(climb=true,step=-0.0625,start=0.5,jitter=true)",
      "other hashes and draws, no lost reads: within 1.6 points in nine cells of recorded traces, "
      "4 points on a loop"},
+    {{"sqlite", "Page cache of a connection to SQLite, with pages of one size.",
+      "src/pcache1.c, November 2026"},
+     "3.40.1",
+     "lru",
+     "cache_size N is a capacity of N - 1: equal in each read of four replays, if references are "
+     "page 1, and all pages from the root to the leaf; of a table with one page above its leaves, "
+     "reads of leaves alone are equal at N - 3"},
     {{"ristretto", "Ristretto for Go.", "policy.go, November 2026"},
      "2.4.2",
      "",

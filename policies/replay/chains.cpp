@@ -93,6 +93,30 @@ absl::Status check_chains(const Chains& chains) {
   return check_blocks(chains.blocks, chains.unique);
 }
 
+std::size_t count_conflicts(const Chains& chains) {
+  // Blocks are below 2^31.
+  constexpr std::uint32_t kRoot = 0xffffffff;
+  constexpr std::uint32_t kUnknown = kRoot - 1;
+  constexpr std::uint32_t kSeveral = kRoot - 2;
+  std::vector<std::uint32_t> parents(chains.unique, kUnknown);
+  std::size_t conflicts = 0;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const std::span<const BlockId> chain = chains.chain(i);
+    std::uint32_t parent = kRoot;
+    for (const std::uint32_t block : numbers_of(chain)) {
+      std::uint32_t& known = parents[block];
+      if (known == kUnknown) {
+        known = parent;
+      } else if (known != parent && known != kSeveral) {
+        known = kSeveral;
+        ++conflicts;
+      }
+      parent = block;
+    }
+  }
+  return conflicts;
+}
+
 absl::StatusOr<std::vector<std::uint32_t>> replay_blocks(const Chains& chains,
                                                          const CacheConfig& config,
                                                          bool head_first) {

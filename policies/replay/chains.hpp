@@ -31,6 +31,9 @@ struct Chains {
 // Check that the requests cover all blocks, in order, and that blocks are below `unique`.
 absl::Status check_chains(const Chains& chains);
 
+// Return the number of blocks that follow different blocks, or are first in some requests only.
+std::size_t count_conflicts(const Chains& chains);
+
 // Return the hits of each request in a cache with an eviction policy of blocks. Tails are touched
 // first unless `head_first` is set. Fails if the policy needs the future or times.
 absl::StatusOr<std::vector<std::uint32_t>> replay_blocks(const Chains& chains,

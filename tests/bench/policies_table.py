@@ -49,6 +49,7 @@ PRINTED = {
     "gdsf": "another implementation",
     "lru-k": "another implementation",
     "mq": "another implementation",
+    "gclock": "PostgreSQL 15.18, each read",
     "sampled-lru": "Redis 7.0.15, within 1.2 points",
     "sampled-lfu": "Redis 7.0.15, within 1.2 points",
 }

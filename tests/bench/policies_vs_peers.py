@@ -106,7 +106,7 @@ PEERS = [
     Peer("lru-k(history=0)", "LRUK"),
     Peer("mq", "MQ", "takes a ghost out first", lambda capacity: {"lifetime": 10 * capacity}),
     Peer("hyperbolic", "Hyperbolic", "draws other samples"),
-    Peer("lhd", "LHD", "draws other samples"),
+    Peer("lhd(period=1048576)", "LHD", "draws other samples"),
     Peer("lecar", "LeCaR", "starts counts anew"),
     Peer("belady-size", "BeladySize", "draws other samples"),
     Peer("cacheus", "Cacheus", "draws its learning rate"),

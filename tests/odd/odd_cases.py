@@ -202,7 +202,7 @@ _ONE_HOST: dict[str, Any] = {
     "tiers": [
         {"device": "nvm", "capacity": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity": "80 blocks", "price": 2,
+            "device": "flash", "capacity": "80 blocks", "price": 2, "delayed_hits": True,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
             "drive": "1GB",
             "watts": 3, "idle_watts": 0.1,

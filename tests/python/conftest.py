@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,9 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Parsed and generated traces of tests are none of the user's."""
+    cache = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("MCSIM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        environment.setenv("MCSIM_CACHE_DIR", str(cache))
         yield
+    shutil.rmtree(cache, ignore_errors=True)
 
 
 @pytest.fixture

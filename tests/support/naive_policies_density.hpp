@@ -19,7 +19,7 @@ class Lhd : public Policy {
         samples_(param(params, "samples", std::int64_t{32})),
         admissions_(static_cast<std::size_t>(param(params, "admissions", std::int64_t{8}))),
         max_age_(static_cast<std::size_t>(param(params, "ages", std::int64_t{20'000}))),
-        period_(param(params, "period", std::int64_t{1} << 20)),
+        period_(param(params, "period", std::int64_t{0})),
         known_capacity_(capacity),
         budget_(capacity / 100),
         random_(Random(1).split("lhd")) {
@@ -58,7 +58,7 @@ class Lhd : public Policy {
     tag.explorer = explore && budget_ > 0 && reconfigured_ < 50;
     if (tag.explorer) --budget_;
     if (!hit && !explore && density_of(tag) < victims_density_) admit(block);
-    if (++time_ % static_cast<std::uint64_t>(period_) == 0) reconfigure();
+    if (++time_ % static_cast<std::uint64_t>(period()) == 0) reconfigure();
     return hit;
   }
   void on_resize() override {
@@ -83,6 +83,13 @@ class Lhd : public Policy {
   std::vector<Tag>::const_iterator find(std::uint64_t block) const {
     return std::find_if(tags_.begin(), tags_.end(),
                         [&](const Tag& tag) { return tag.id == block; });
+  }
+  // Four accesses per block; that of the program, 2^20, is the longest.
+  Count period() const {
+    if (period_ != 0) return period_;
+    Count accesses = 4 * capacity_;
+    if (accesses < 2 * static_cast<Count>(max_age_)) accesses = 2 * static_cast<Count>(max_age_);
+    return accesses > 1'048'576 ? 1'048'576 : accesses;
   }
   std::size_t age_of(const Tag& tag) const {
     return std::min<std::size_t>(max_age_ - 1, (time_ - tag.time) >> shift_);

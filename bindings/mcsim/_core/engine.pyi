@@ -169,6 +169,8 @@ class Machine:
         vm_backend_ns: Mapping[str, float] = {},
         fleet: Fleet = ...,
         in_bytes: bool = False,
+        *,
+        delayed_hits: Sequence[bool] = [],
     ) -> None: ...
 
 class CacheDump:
@@ -252,6 +254,7 @@ class RunResult:
 def aligned_cuts(accesses: Accesses, length: int) -> NDArray[np.int64]: ...
 def describe_systems() -> list[dict[str, Any]]: ...
 def describe_admission() -> list[dict[str, Any]]: ...
+def describe_prefetchers() -> list[dict[str, Any]]: ...
 def run(
     accesses: Accesses,
     system: System,

@@ -73,6 +73,9 @@ _Chains = tuple[NDArray[np.int64], NDArray[np.uint32], int]
 
 leaf_rules: tuple[str, ...]
 
+def chain_depths(chains: _Chains, pieces: int) -> NDArray[np.uint32]: ...
+def chain_conflicts(chains: _Chains) -> int: ...
+def count_values(values: NDArray[np.uint32], end: int) -> NDArray[np.int64]: ...
 def prefix_hits(
     chains: _Chains,
     policy: str,

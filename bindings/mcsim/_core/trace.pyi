@@ -34,6 +34,12 @@ def checksum(
     first_row: int,
 ) -> int: ...
 
+def read_flat_columns(
+    content: bytes, fields: Sequence[tuple[str, str, bool]]
+) -> (
+    list[tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.int32], bytes]] | None
+): ...
+
 class RowCounts:
     @property
     def filtered(self) -> int: ...

@@ -23,6 +23,8 @@ GRACE_SECONDS = 0.8
 
 _OVER = b"\0"
 
+_kept = "what had finished is kept"  # as the message of an interruption says
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM arrived; it is handled like Ctrl-C."""
@@ -115,6 +117,19 @@ def ending_input() -> Iterator[Callable[[], bool]]:
         restore()
 
 
+@contextmanager
+def interrupted_with(message: str) -> Iterator[None]:
+    """Print this message if the block is interrupted, not that finished work is kept."""
+    global _kept  # of the process, which ends at an interruption
+    before, _kept = _kept, message
+    try:
+        yield
+    except Exception:
+        _kept = before
+        raise
+    _kept = before
+
+
 def leave(interruption: KeyboardInterrupt) -> NoReturn:
     """End the process at once, with the exit code of shells; release its leases.
 
@@ -128,7 +143,7 @@ def leave(interruption: KeyboardInterrupt) -> NoReturn:
     what = "terminated" if terminated else "interrupted"
     with suppress(OSError, ValueError):  # a closed stream, or one without a reader
         sys.stdout.flush()
-        sys.stderr.write(f"mcsim: {what}; what had finished is kept\n")
+        sys.stderr.write(f"mcsim: {what}; {_kept}\n")
         sys.stderr.flush()
     os._exit(128 + (signal.SIGTERM if terminated else signal.SIGINT))
 

@@ -131,6 +131,7 @@ def arena(
     mcsim arena web_0.csv.gz --held-out web_1.csv.gz --policies lru,sieve --json
     """  # noqa: D301
     from mcsim.base.errors import mistakes_in
+    from mcsim.base.signals import interrupted_with
     from mcsim.base.units import parse_duration
     from mcsim.cli.compare_each import texts_of_sizes
     from mcsim.contests.contest import Rules, contest
@@ -146,7 +147,8 @@ def arena(
     source.threads = rules.threads
     reporter = reporter_asked()
     held = named_sources(replace(source, files=held_out), reporter) if held_out else []
-    ranking = contest(named_sources(source, reporter), candidates, rules, held, reporter)
+    with interrupted_with("an arena that was not finished has no ranks"):
+        ranking = contest(named_sources(source, reporter), candidates, rules, held, reporter)
     ArenaReport(source, ranking).show(form, output)
 
 

@@ -144,8 +144,12 @@ def each_alone(source: Source) -> str:
     from mcsim.base.units import format_bytes
 
     what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[source.ops]
-    size = format_bytes(source.block_bytes)
-    return f"{source.name}: {what} in blocks of {size}, each trace alone"
+    units = {
+        "blocks": f"in blocks of {format_bytes(source.block_bytes)}",
+        "objects": "of objects",
+    }
+    of = " or ".join(unit for kind, unit in units.items() if kind in source.kinds)
+    return f"{source.name}: {what} {of}, each trace alone"
 
 
 def named_sources(source: Source, reporter: Reporter) -> list[Named]:
@@ -157,6 +161,7 @@ def named_sources(source: Source, reporter: Reporter) -> list[Named]:
             one = replace(source, files=(file,))
             blocks = one.read(reporter)
             source.synthetic |= one.synthetic
+            source.kinds.add(blocks.kind)
             return blocks
 
         return read

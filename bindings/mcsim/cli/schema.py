@@ -14,7 +14,7 @@ from mcsim.cli.help import Sectioned
 Schema = dict[str, Any]
 
 _CLASS = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"}
-_PER_TIER = ("policy", "writes", "admission")
+_PER_TIER = ("policy", "writes", "admission", "prefetch")
 _TYPES = {"bool": "boolean", "integer": "integer", "real": "number", "text": "string"}
 
 

@@ -81,6 +81,8 @@ class Source:
     reading: dict[str, Any]
     synthetic: bool = False
     """Whether any of what was read is."""
+    kinds: set[Kind] = field(default_factory=set)
+    """Those of traces that were read, each alone."""
     has_prefixes: bool = False
     """Whether requests of a trace are prefixes, and their blocks hit one by one."""
     usual_ops: str = "reads"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -72,12 +72,13 @@ def _one_of(keys: Sequence[str]) -> str:
 
 
 def _keys_at(schema: type[BaseModel], where: Sequence[str | int]) -> list[str]:
-    """The keys that the schema allows in the map at a location."""
+    """The keys that the schema allows in the map at a location, of all maps that may be there."""
     annotation: Any = schema
     for step in where:
         annotation = _inside(annotation, step)
-    model = _model_in(annotation)
-    return list(model.model_fields) if model is not None else []
+    return list(
+        dict.fromkeys(key for model in _models_in(annotation) for key in model.model_fields)
+    )
 
 
 def _inside(annotation: Any, step: str | int) -> Any:
@@ -91,11 +92,10 @@ def _inside(annotation: Any, step: str | int) -> Any:
     return next((found for part in parts if (found := _inside(part, step)) is not None), None)
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The map that a type such as `list[TierSpec]` or `BackendSpec | None` is about."""
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The maps that a type such as `list[TierSpec]` or `BackendSpec | None` is about."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
+        yield annotation
+        return
     for part in getattr(annotation, "__args__", ()):
-        if (found := _model_in(part)) is not None:
-            return found
-    return None
+        yield from _models_in(part)

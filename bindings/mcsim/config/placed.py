@@ -187,6 +187,9 @@ class TierSpec(PlacedSpec):
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
     over: Over | None = None
     """where it is elsewhere: `link`, or how much longer a block takes for that"""
+    delayed_hits: bool | None = None
+    """whether a read of a block that another read is still fetching into this tier waits for it, as
+    a delayed hit; if not given, the block is there at once"""
 
     @property
     def waits(self) -> tuple[int, int]:

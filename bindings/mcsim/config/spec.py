@@ -206,7 +206,7 @@ WarmUp = Annotated[
 ]
 
 
-_PER_TIER = ("policy", "writes", "admission")
+_PER_TIER = ("policy", "writes", "admission", "prefetch")
 """Parameters that may be lists with a value for each tier."""
 
 

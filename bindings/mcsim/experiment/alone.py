@@ -22,13 +22,15 @@ from mcsim._core import engine, locality
 from mcsim.config.load import Source
 from mcsim.config.spec import ExperimentSpec, SystemSpec, text_of_tiers
 from mcsim.experiment.code import Code, blamed, is_class
-from mcsim.experiment.components import Components, data_path_of, has_own_host
+from mcsim.experiment.components import Components, data_path_of, has_own_host, prefetches
 from mcsim.results.schemas import SCHEMAS
-from mcsim.results.tables import Totals, whole
+from mcsim.results.tables import whole
+from mcsim.results.totals import Totals
 from mcsim.results.version import RESULTS_VERSION
 
 _DATA_PATH = (
-    *("policy", "chain", "admission", "writes", "update_around", "dirty_limit", "flush_every"),
+    *("policy", "chain", "admission", "prefetch", "writes"),
+    *("update_around", "dirty_limit", "flush_every"),
 )
 
 # Limits of what is replayed by default: the time of one more replay for each data path.
@@ -150,11 +152,12 @@ class Alone:
     ) -> dict[str, int]:
         """Return the accesses of a VM, and its misses that no space avoids, by cause.
 
-        Lines and extents hold blocks that were never accessed: such systems have no causes.
+        Lines, extents and tiers that prefetch hold blocks that were never accessed: such systems
+        have no causes.
         """
         begin = int(alone.request_begin[first])
         counts = {"accesses": alone.access_count - begin}
-        if alone.line_blocks > 1:
+        if alone.line_blocks > 1 or prefetches(self.spec.systems[0].params):
             return counts
         before = np.zeros(alone.id_count, dtype=bool)
         before[alone.ids[:begin]] = True

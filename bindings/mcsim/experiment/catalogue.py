@@ -26,6 +26,7 @@ def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
         "eviction policies": policies.describe(),
         "libraries": policies.describe_libraries(),
         "admission filters": engine.describe_admission(),
+        "prefetchers": engine.describe_prefetchers(),
         "estimators": locality.describe_estimators(),
         "meters": locality.describe_meters(),
         "trace formats": trace_formats(),

@@ -126,6 +126,23 @@ def check_hosts(spec: ExperimentSpec, source: Source) -> None:
         )
 
 
+def check_delayed_hits(spec: ExperimentSpec, source: Source) -> None:
+    """Check that tiers with delayed hits are those of one host, and that the workload has times."""
+    for index, tier in enumerate(spec.tiers):
+        if not tier.delayed_hits:
+            continue
+        if spec.hosts is not None:
+            message = "no delayed hits with several hosts: leave it out, or `hosts`"
+        elif spec.interval.by_reference:
+            message = (
+                "fetches take time, and a workload without a clock has none: give traces with "
+                "times (`mcsim describe csv`: time) and an `interval` such as 1h"
+            )
+        else:
+            continue
+        raise source.complain(("tiers", index, "delayed_hits"), message)
+
+
 def check_responses(workload: Workload, ops: str, source: Source, system: int) -> None:
     """Check that a workload has the response times that a system needs."""
     if workload.time_base == "index":
@@ -250,6 +267,10 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
         check(vm.arrives, (*where, "arrives"))
         check(vm.departs, (*where, "departs"))
         check_order(vm.arrives, vm.departs, (*where, "departs"))
+
+
+CHECKS = (check_names, check_unique, check_hosts, check_delayed_hits, check_figures, check_times)
+"""Checks of an experiment before its devices and systems are known."""
 
 
 def foresight_of(system: engine.System) -> str:

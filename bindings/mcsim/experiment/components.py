@@ -56,6 +56,7 @@ class Components:
             vm_backend_ns=spec.backend.vms or {},
             fleet=_fleet(spec.hosts),
             in_bytes=spec.in_bytes,
+            delayed_hits=[bool(tier.delayed_hits) for tier in spec.tiers],
         )
 
     def resolved(self, index: int) -> SystemSpec:
@@ -322,6 +323,24 @@ def data_path_of(system: SystemSpec, code: Code) -> Mapping[str, Any]:
         return system.params
     data_path = getattr(code.class_named(system.name, _ALLOCATOR), "data_path", {})
     return data_path if isinstance(data_path, Mapping) else {}
+
+
+def prefetches(data_path: Mapping[str, Any]) -> bool:
+    """Return whether a tier of a data path prefetches."""
+    given = text_of_tiers(data_path.get("prefetch", "none"))
+    return isinstance(given, str) and {of.strip() for of in given.split("/")} != {"none"}
+
+
+def check_prefetch(spec: ExperimentSpec, source: Source, code: Code) -> None:
+    """Check that no system prefetches from a sample, which lacks the next blocks."""
+    if spec.workload.sample is None:
+        return
+    for system in spec.systems:
+        if prefetches(data_path_of(system, code)):
+            raise source.complain(
+                ("workload", "sample"),
+                f"{system.title} prefetches blocks that a sample leaves out: remove `sample`",
+            )
 
 
 def declared_data_path(

@@ -29,16 +29,7 @@ from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
 from mcsim.experiment.cache_dumps import dump_checksum, start_from_dump
 from mcsim.experiment.chain_checks import check_chains
-from mcsim.experiment.checks import (
-    check_figures,
-    check_hosts,
-    check_interval,
-    check_named_vms,
-    check_names,
-    check_prices,
-    check_times,
-    check_unique,
-)
+from mcsim.experiment.checks import CHECKS, check_interval, check_named_vms, check_prices
 from mcsim.experiment.code import (
     AllowCode,
     Code,
@@ -47,7 +38,7 @@ from mcsim.experiment.code import (
     python_policies,
     with_classes_named,
 )
-from mcsim.experiment.components import Components, policy_of
+from mcsim.experiment.components import Components, check_prefetch, policy_of
 from mcsim.experiment.states import check_savable, check_start, state_checksums
 
 if TYPE_CHECKING:
@@ -133,7 +124,7 @@ class Experiment:
         spec = check_spec(source)
         check_chains(spec, source)
         complaints = Complaints()
-        for check in (check_names, check_unique, check_hosts, check_figures, check_times):
+        for check in CHECKS:
             with complaints.kept():
                 check(spec, source)
         with complaints.kept():
@@ -206,6 +197,8 @@ class Experiment:
             check_named_vms(self.spec, self.source, names)
         with complaints.kept():
             check_interval(self.spec, self.source, workload)
+        with complaints.kept():
+            check_prefetch(self.spec, self.source, self.code)
         if not self.spec.workload.known_names:
             components = Components(self.spec, self.source, self.code, names)
             for index in range(len(self.spec.systems)):

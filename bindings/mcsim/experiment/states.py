@@ -19,6 +19,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import SystemSpec
 from mcsim.experiment.checks import foresight_of
 from mcsim.experiment.code import is_class
+from mcsim.experiment.components import prefetches
 from mcsim.results.foresight import FORESEEN, policy_foresight
 from mcsim.results.version import RESULTS_VERSION
 
@@ -63,6 +64,8 @@ def setup_of(spec: ExperimentSpec, index: int, workload: Workload) -> str:
         "seed": spec.random_seed,
         "results_version": RESULTS_VERSION,
     }
+    if any(tier.delayed_hits for tier in spec.tiers):
+        values["delayed_hits"] = [bool(tier.delayed_hits) for tier in spec.tiers]
     keys = {vm.name: vm.trace.metadata.keys_digest for vm in workload.vms}
     if any(keys.values()):
         values["keys"] = keys
@@ -142,6 +145,8 @@ def check_savable(
         why = f"it knows {FORESEEN[foresight]} beforehand"
     elif is_class(given.name):
         why = "it is a class of Python"
+    elif prefetches(given.params):
+        why = "a tier prefetches, and what it has read ahead is not saved"
     elif system.timers:
         why = "it decides while it runs, and what it has learned is not saved"
     else:

@@ -7,21 +7,23 @@ with a depth below C, and these are a prefix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import locality as _locality
+from mcsim._core import policies as _policies
 from mcsim.base.errors import mistakes_in
+from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_count, parse_share
 from mcsim.traces.chains import ChainTrace
 
 FullHit = Literal["all", "minus-one-block", "minus-one-token"]
 """What a request hits if all its tokens are cached."""
 
-_PART = 1 << 18  # blocks whose numbers fit the processor's caches
+_MOST_PIECES = 8  # more would read more than they count
+_LEAST_PIECE = 1 << 18  # blocks
 
 
 class Depths(NamedTuple):
@@ -29,30 +31,17 @@ class Depths(NamedTuple):
 
     Attributes
     ----------
-    every : ndarray of int64, shape (blocks,)
+    every : ndarray of uint32, shape (blocks,)
         Least capacity that hits each block of a request, minus 1, in any order.
-    last : ndarray of int64, shape (requests,)
+    last : ndarray of uint32, shape (requests,)
         The same for the last block of each request.
     never : int
         Depth of a block that no cache has; all others are less.
     """
 
-    every: NDArray[np.int64]
-    last: NDArray[np.int64]
+    every: NDArray[np.uint32]
+    last: NDArray[np.uint32]
     never: int
-
-
-def _parts(trace: ChainTrace) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the blocks of some requests, and for each its rank from the head and from the tail."""
-    ends = np.searchsorted(trace.starts, np.arange(_PART, len(trace.blocks) + _PART, _PART))
-    begin = 0
-    for end in np.unique(np.minimum(ends, len(trace))).tolist():
-        starts = trace.starts[begin : end + 1]
-        counts = np.diff(starts)
-        blocks = slice(int(starts[0]), int(starts[-1]))
-        rank = np.arange(blocks.start, blocks.stop) - np.repeat(starts[:-1], counts)
-        yield blocks, rank, np.repeat(counts - 1, counts) - rank
-        begin = end
 
 
 def _never(trace: ChainTrace) -> int:
@@ -62,21 +51,12 @@ def _never(trace: ChainTrace) -> int:
 def tail_first(trace: ChainTrace) -> Depths:
     """Return the depths if a request touches its tail first.
 
-    A touched block has passed those that its request touched before, which are deeper, so its
-    distance has them in addition.
+    Threads take parts of the requests.
     """
-    stream = np.empty_like(trace.blocks)
-    for part, rank, to_tail in _parts(trace):
-        mirrored = np.arange(len(rank)) + to_tail - rank
-        stream[part] = trace.blocks[part][mirrored]
-    depths = np.array(_locality.reuse_distances(stream))
     never = _never(trace)
-    for part, rank, _ in _parts(trace):
-        of_part = depths[part]
-        is_cold = of_part < 0
-        of_part -= rank
-        of_part[is_cold] = never
-    last = np.full(len(trace), never)
+    pieces = max(1, min(threads_given(None), _MOST_PIECES, len(trace.blocks) // _LEAST_PIECE))
+    depths = _policies.chain_depths((trace.starts, trace.blocks, never), pieces)
+    last = np.full(len(trace), never, np.uint32)
     has_blocks = trace.lengths > 0
     last[has_blocks] = depths[trace.starts[:-1][has_blocks]]
     return Depths(depths, last, never)
@@ -101,8 +81,8 @@ def head_first(trace: ChainTrace) -> Depths:
     depths = np.where(distances < 0, never, distances - (index - run))
     # The maximum along each request: later requests have larger keys.
     keys = np.maximum.accumulate(request * (never + 1) + depths)
-    depths = keys - request * (never + 1)
-    last = np.full(len(trace), never)
+    depths = (keys - request * (never + 1)).astype(np.uint32)
+    last = np.full(len(trace), never, np.uint32)
     has_blocks = trace.lengths > 0
     last[has_blocks] = depths[trace.starts[1:][has_blocks] - 1]
     return Depths(depths, last, never)

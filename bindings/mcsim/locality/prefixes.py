@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice
@@ -347,7 +348,7 @@ def _counted(
     every = depths.every
     if not counted.all():
         every = every[np.repeat(counted, trace.lengths)]
-    hits = np.bincount(every, minlength=depths.never)[: depths.never]
+    hits = _policies.count_values(every, depths.never)
     full = counted & (depths.last < depths.never)
     at = depths.last[full]
     fewer_blocks, fewer_tokens = (
@@ -360,7 +361,7 @@ def _counted(
             np.bincount(at, minlength=len(hits)),
         ]
     )
-    used = np.flatnonzero(counts.any(axis=0))
+    used = np.flatnonzero(hits)
     return _curve_of(
         trace, counted, used + 1, np.cumsum(counts[:, used], axis=1), block_bytes, label
     )

@@ -12,7 +12,7 @@ from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.standings import Standing
-from mcsim.results.tables import Totals, totals
+from mcsim.results.totals import Totals, totals
 
 
 def deployed(results: Results, *, is_searched: bool = False) -> str | None:

@@ -14,7 +14,8 @@ from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.counted_time import CountedTime, counted_time
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system
-from mcsim.results.tables import DEVICE_WRITES, devices_of
+from mcsim.results.tables import devices_of
+from mcsim.results.totals import DEVICE_WRITES
 from mcsim.tables.result_columns import schema_of_table
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
-from mcsim.results.tables import Totals, totals
+from mcsim.results.totals import Totals, totals
 from mcsim.tables.result_columns import schema_of_table
 
 MISSES = schema_of_table("misses")

@@ -31,7 +31,8 @@ from mcsim.results.counted_time import CountedTime, counted_time, why_no_rates
 from mcsim.results.demands import Load, asked_of, is_limited, least_ns, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
-from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.tables import devices_of, known
+from mcsim.results.totals import Totals, totals
 from mcsim.tables.result_columns import schema_of_table
 
 QUANTILES = (0.5, 0.95, 0.99)
@@ -55,6 +56,31 @@ def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
 
 
 def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
+    served, latency = _requests_by_latency(spec, of)
+    which: list[tuple[str | None, Any]] = [
+        (vm, [v]) for v, vm in enumerate(of.vms if by_vm else ())
+    ]
+    for vm, rows in [*which, (None, slice(None))]:
+        each, lasts = served[:, rows], latency[:, rows]
+        counts = each.sum(axis=1)
+        reads = counts[0] + counts[2:].sum(axis=0)
+        total = int(counts.sum())
+        row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
+        if reads.sum():
+            row["read_hit_ratio"] = 1 - reads[-1] / reads.sum()
+        if total:
+            row["served_by_cache"] = 1 - counts[:, -1].sum() / total
+            row["mean_ns"] = float((each * lasts).sum()) / total
+            order = np.argsort(lasts, axis=None, kind="stable")
+            reached = np.cumsum(each.ravel()[order])
+            for q in QUANTILES:
+                at = np.searchsorted(reached, q * total)
+                row[f"p{round(100 * q)}_ns"] = round(lasts.ravel()[order[at]])
+        yield row
+
+
+def _requests_by_latency(spec: ExperimentSpec, of: Totals) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return requests and their latency, by operation, VM and device that they waited for."""
     used = devices_of(spec, of.hits.shape[1])
     times = ServiceTimes.of(device.waits for device in used)
     once = np.array([times.read_ns, times.write_ns], dtype=np.int64)
@@ -70,32 +96,19 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
         from_memory[:, 0] = of.staged_requests
         served.append(from_memory)
         once = np.vstack([once, np.full_like(once[0], of.staged_ns.sum() // of.staged_hits.sum())])
-    own = spec.backend.vms or {}
-    which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
-    for vm, rows in [*which, (None, slice(None))]:
-        # Axes: operation, VM, device waited for. VMs with the same latencies are summed.
-        each = np.stack([np.atleast_2d(counts[rows]) for counts in served])
-        if not own:
-            each = each.sum(axis=1, keepdims=True)
-        latency = np.repeat(once[:, None], each.shape[1], axis=1)
-        for v, name in enumerate(of.vms if vm is None else [vm]):
-            if name in own:
-                latency[:, v, -1] = own[name]
-        counts = each.sum(axis=1)
-        reads = counts[0] + counts[2:].sum(axis=0)
-        total = int(counts.sum())
-        row: dict[str, Any] = {"system": of.system.title, "vm": vm, "requests": total}
-        if reads.sum():
-            row["read_hit_ratio"] = 1 - reads[-1] / reads.sum()
-        if total:
-            row["served_by_cache"] = 1 - counts[:, -1].sum() / total
-            row["mean_ns"] = float((each * latency.astype(float)).sum()) / total
-            order = np.argsort(latency, axis=None, kind="stable")
-            reached = np.cumsum(each.ravel()[order])
-            for q in QUANTILES:
-                at = np.searchsorted(reached, q * total)
-                row[f"p{round(100 * q)}_ns"] = int(latency.ravel()[order[at]])
-        yield row
+    latency = np.repeat(once[:, None].astype(float), len(of.vms), axis=1)
+    for v, name in enumerate(of.vms):
+        if spec.backend.vms and name in spec.backend.vms:
+            latency[:, v, -1] = spec.backend.vms[name]
+    if of.delayed_requests.any():
+        # Requests that wait for a fetch have many latencies: each VM's have their mean. The cache
+        # does not serve them.
+        waiting = np.zeros_like(of.read_requests)
+        waiting[:, -1] = of.delayed_requests
+        served.append(waiting)
+        mean_ns = of.request_delay_ns / np.maximum(of.delayed_requests, 1)
+        latency = np.concatenate([latency, np.repeat(mean_ns[:, None], len(used), axis=1)[None]])
+    return np.stack(served), latency
 
 
 def queueing_ns(
@@ -173,19 +186,22 @@ def _read_rows(
     # Axes: interval, VM, and device that served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
     *tiers, _ = loads(results, system)
-    # The last column is staged blocks in memory. As at the backend, nothing queues there.
-    staged = counts_of(vms, "staged_hits")
-    served = np.concatenate([served, staged], axis=2)
+    # The last columns are staged blocks in memory and delayed hits. As at the backend, nothing
+    # queues there.
+    staged, delayed = counts_of(vms, "staged_hits"), counts_of(vms, "delayed_hits")
+    served = np.concatenate([served, staged, delayed], axis=2)
     waits = np.column_stack(
-        [*(_waits(spec, counted, load) for load in tiers), np.zeros((len(served), 2))]
+        [*(_waits(spec, counted, load) for load in tiers), np.zeros((len(served), 3))]
     )
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
     service = np.array([device.waits[0] for device in devices_of(spec, len(tiers))], float)
     from_memory = counts_of(vms, "staged_ns").sum() / max(staged.sum(), 1)
     own = spec.backend.vms or {}
-    taken = np.tile(np.append(service, from_memory), (len(names), 1))
-    taken[:, -2] = [own.get(vm, service[-1]) for vm in names]
+    taken = np.tile(np.append(service, [from_memory, 0]), (len(names), 1))
+    taken[:, -3] = [own.get(vm, service[-1]) for vm in names]
+    delayed_ns = counts_of(vms, "delayed_ns").sum(axis=(0, 2))
+    taken[:, -1] = delayed_ns / np.maximum(delayed.sum(axis=(0, 2)), 1)
     of_kept = served[kept]
     queued = np.einsum("ivk,ik->v", of_kept, waits[kept])
     worked = np.einsum("ivk,vk->v", of_kept, taken)

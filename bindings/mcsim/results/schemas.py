@@ -21,6 +21,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 # Columns of systems that read staged data from memory; null in others.
 STAGED = ("staged_hits", "staged_requests", "staged_ns")
 
+# Columns of tiers with delayed hits; null in others.
+DELAYED = ("delayed_hits", "delayed_ns", "delayed_requests", "request_delay_ns")
+
 # Counts of requests, of their bytes if the trace has lengths, and of discards if there were any.
 REQUESTS = ("requests", "request_hits")
 BYTES = ("bytes", "byte_hits")
@@ -38,7 +41,7 @@ def without_optional_columns(
     name: str, columns: Mapping[str, Any], *, hosts: bool
 ) -> dict[str, Any]:
     """Drop the optional columns of several hosts unless requested, and groups without a count."""
-    groups = (STAGED, REQUESTS, BYTES, DISCARDS)
+    groups = (STAGED, DELAYED, REQUESTS, BYTES, DISCARDS)
     counted = {column for group in groups for column in group}
     some = set() if hosts else set(OPTIONAL_COLUMNS[name].names) - counted
     for group in groups:

@@ -4,159 +4,41 @@
 together; `systems` has one row per system. Both are Arrow tables with the columns
 of `mcsim.tables.result_columns`; `mcsim.results.views` shows them.
 
-Hits are all accesses but misses: those of the tiers and, if an admission filter stages blocks with
-their data, reads of staged blocks. Latency is the mean waiting time over all accesses. A read waits
-for the device with the block, or for memory if the block was staged, and for the link if the device
-is on another host. A write waits for the backend if written through or around, and for its tier if
-written back. Cost is the price of granted blocks on all hosts, in the mean of the intervals. If a
-system shares or grants all space, it is the price of the tiers' capacity. Writes to a tier's device
-are fills, promotions, demotions, updates and transfers. Loads, percentiles and lifetimes, which
-follow from the same counts, are in `mcsim.results.models`.
+Hits are all accesses but misses and delayed hits: those of the tiers and, if an admission filter
+stages blocks with their data, reads of staged blocks. Latency is the mean waiting time over all
+accesses. A read waits for the device with the block, or for memory if the block was staged, and for
+the link if the device is on another host. A delayed hit waits for the rest of the fetch. A write
+waits for the backend if written through or around, and for its tier if written back. Cost is the
+price of granted blocks on all hosts, in the mean of the intervals. If a system shares or grants all
+space, it is the price of the tiers' capacity. Writes to a tier's device are fills, promotions,
+demotions, updates and transfers. Loads, percentiles and lifetimes, which follow from the same
+counts, are in `mcsim.results.models`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.base.errors import ConfigError
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.placed import PlacedSpec, TierSpec
-from mcsim.config.spec import ExperimentSpec, SystemSpec
+from mcsim.config.spec import ExperimentSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
-from mcsim.results.schemas import (
-    BYTES,
-    REQUESTS,
-    STAGED,
-    all_counts_of,
-    interval_counts,
-    of_system,
-)
+from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 from mcsim.results.series import is_legacy
+from mcsim.results.totals import Totals, totals
 from mcsim.tables.result_columns import schema_of_table
 
 _Quantity = TypeVar("_Quantity", int, float)
-_Counts = Callable[[str], NDArray[np.int64]]
-
-DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
-_REMOTE = ("remote_reads", "remote_requests")
-_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
 COMPARISON = schema_of_table("comparison")
 SYSTEMS = schema_of_table("systems")
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Counts of one system over the whole run.
-
-    Attributes
-    ----------
-    accesses, misses : array of int64, shape (vms,)
-    hits, device_writes : array of int64, shape (vms, tiers)
-    reads_served, writes_served : array of int64, shape (vms, tiers + 1)
-        Blocks by the device that the VM waited for; the last is the backend.
-    read_requests, write_requests : array of int64, shape (vms, tiers + 1)
-        Requests by the slowest device that any of their blocks waited for.
-    remote_reads, remote_requests : array of int64, shape (vms, tiers)
-        The part of these that waited for the link as well: blocks on a host that their VM left.
-    staged_hits, staged_requests, staged_ns : array of int64, shape (vms,)
-        Reads of blocks that are staged in memory, which `reads_served` does not include; requests
-        of staged blocks only; and the total time of these reads.
-    requests, request_hits, bytes, byte_hits : array of int64, shape (vms,)
-        Requests, and those of which all blocks hit; their bytes, and those in blocks that hit.
-        Zeros where a run did not count them.
-    has_device_times : bool
-        Whether devices are modelled. Objects differ in size and have no models.
-    """
-
-    system: SystemSpec
-    vms: tuple[str, ...]
-    accesses: NDArray[np.int64]
-    misses: NDArray[np.int64]
-    hits: NDArray[np.int64]
-    device_writes: NDArray[np.int64]
-    reads_served: NDArray[np.int64]
-    writes_served: NDArray[np.int64]
-    read_requests: NDArray[np.int64]
-    write_requests: NDArray[np.int64]
-    remote_reads: NDArray[np.int64]
-    remote_requests: NDArray[np.int64]
-    staged_hits: NDArray[np.int64]
-    staged_requests: NDArray[np.int64]
-    staged_ns: NDArray[np.int64]
-    requests: NDArray[np.int64]
-    request_hits: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    byte_hits: NDArray[np.int64]
-    has_device_times: bool = True
-
-    @classmethod
-    def of(cls, system: SystemSpec, vms: Iterable[str], by_vm: _Counts, by_tier: _Counts) -> Self:
-        """Collect every count by its column, from tables by VM and by VM and tier."""
-        counts: dict[str, Any] = {
-            **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED},
-            **{name: by_tier(name) for name in _REMOTE},
-            **{name: by_vm(name) for name in (*STAGED, *REQUESTS, *BYTES)},
-        }
-        return cls(
-            system=system,
-            vms=tuple(vms),
-            accesses=by_vm("accesses"),
-            misses=by_vm("misses"),
-            hits=by_tier("hits"),
-            device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
-            **counts,
-        )
-
-
-def totals(results: Results) -> list[Totals]:
-    """Sum the counts of every system, the warm-up left out, in the order of the spec."""
-    metrics, vms = results.measured("metrics"), results.measured("vms")
-    has_times = results.kind == "blocks"
-    return [
-        replace(_totals_of(system, metrics, vms), has_device_times=has_times)
-        for system in results.spec.systems
-    ]
-
-
-def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
-    of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
-    try:
-        vm_counts = all_counts_of(
-            of_vm,
-            ("accesses", "misses", *STAGED, *REQUESTS, *BYTES, *_SERVED),
-            expanded=False,
-        )
-        tier_counts = all_counts_of(
-            of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED), expanded=False
-        )
-    except ValueError:
-        raise _lacks_rows(system) from None
-    if vm_counts["accesses"].shape[:2] != tier_counts["hits"].shape[:2]:
-        raise _lacks_rows(system)
-
-    def by_vm(name: str) -> NDArray[np.int64]:
-        return np.asarray(np.sum(vm_counts[name], axis=(0, 2)))
-
-    def by_tier(name: str) -> NDArray[np.int64]:
-        return np.asarray(np.sum(tier_counts[name], axis=0))
-
-    return Totals.of(system, pc.unique(of_vm["vm"]).to_pylist(), by_vm, by_tier)
-
-
-def _lacks_rows(system: SystemSpec) -> ConfigError:
-    return ConfigError(
-        f"tables metrics and vms: rows of system {system.title!r} are not there for every interval "
-        "and VM: run the experiment again"
-    )
 
 
 def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
@@ -186,6 +68,8 @@ class _Row:
     accesses: int
     tier_hits: tuple[int, ...]
     staged_hits: int
+    delayed_ratio: float | None  # None: no system reads blocks that are on their way
+    delayed_wait_ns: float | None
     waited_ns: int | None  # of all accesses together; None of objects, which devices do not model
     request_hit_ratio: float | None
     byte_hit_ratio: float | None
@@ -213,9 +97,10 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
 def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
     times = ServiceTimes.of(device.waits for device in used)
-    # Additional waiting times: for the link, for staged blocks, and for a VM's own storage in
-    # excess of the backend.
-    longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns
+    # Additional waiting times: for the link, for staged blocks, for fetches, and for a VM's own
+    # storage in excess of the backend.
+    longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns
+    longer += of.staged_ns + of.delayed_ns
     for v, vm in enumerate(of.vms):
         own_ns = (spec.backend.vms or {}).get(vm)
         if own_ns is None:
@@ -240,6 +125,8 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
             accesses,
             hits,
             staged,
+            ratio(of.delayed_hits, of.accesses) if of.delayed_hits.any() else None,
+            ratio(of.delayed_ns, of.delayed_hits),
             int(waited) if of.has_device_times else None,
             ratio(of.request_hits, of.requests),
             ratio(of.byte_hits, of.bytes),
@@ -316,6 +203,8 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
                     "hit_ratio": row.hit_ratio,
                     "request_hit_ratio": row.request_hit_ratio,
                     "byte_hit_ratio": row.byte_hit_ratio,
+                    "delayed_ratio": row.delayed_ratio,
+                    "delayed_wait_ns": row.delayed_wait_ns,
                     "tier_hit_ratio": shares,
                     "mean_latency_ns": row.mean_latency_ns,
                 }

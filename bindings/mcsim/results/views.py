@@ -30,7 +30,7 @@ from mcsim.tables.column import column, hidden
 from mcsim.tables.formatted_table import RowStyle
 from mcsim.tables.result_columns import column_of
 from mcsim.tables.result_table import ResultTable
-from mcsim.tables.run_columns import REQUEST_RATIOS
+from mcsim.tables.run_columns import DELAYED, REQUEST_RATIOS
 
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""
@@ -39,6 +39,7 @@ _FEW_VMS = 6
 """Upper limit of VMs with hit ratios in the overview."""
 
 _REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
+_DELAYED = {column.name for column in DELAYED}
 _OTHERS = ("others_hit_ratio", "others_latency_gain")
 
 
@@ -308,9 +309,9 @@ def _of_systems(
 
 
 def _differing_ratios(table: pa.Table) -> list[str]:
-    """Return the hit ratios of requests and of bytes that are not those of blocks."""
+    """Return the hit ratios that are not those of blocks, and the columns of delayed hits."""
     blocks = table["hit_ratio"].to_pylist()
-    return [
+    ratios = [
         name
         for name in table.column_names
         if name in _REQUEST_RATIOS
@@ -319,6 +320,8 @@ def _differing_ratios(table: pa.Table) -> list[str]:
             for of, ratio in zip(table[name].to_pylist(), blocks, strict=True)
         )
     ]
+    delayed = [name for name in table.column_names if name in _DELAYED and _is_known(table, name)]
+    return [*ratios, *delayed]
 
 
 def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, str]) -> RowStyle:

@@ -15,7 +15,8 @@ from mcsim.results.data_paths import FIXED, PLACED
 from mcsim.results.misses import alone_by_vm
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system, repeats_of
-from mcsim.results.tables import Totals, rows_by_vm, totals
+from mcsim.results.tables import rows_by_vm
+from mcsim.results.totals import Totals, totals
 from mcsim.tables.result_columns import schema_of_table
 
 YARDSTICKS = schema_of_table("yardsticks")

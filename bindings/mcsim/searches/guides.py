@@ -137,6 +137,7 @@ class Stack:
             _is_plain(self.replays.system)
             and not accesses.departures
             and not spec.backend.vms
+            and not any(tier.delayed_hits for tier in spec.tiers)
             and not accesses.request_op.any()
         )
 
@@ -202,6 +203,7 @@ def _is_plain(system: SystemSpec) -> bool:
     return (
         params["chain"] == "exclusive"
         and params["admission"] == "none"
+        and params["prefetch"] == "none"
         and params["line"] == 1
         and not params["groups"]
     )

@@ -19,7 +19,8 @@ from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
 from mcsim.results.counted_time import CountedTime
 from mcsim.results.models import DAY_NS
-from mcsim.results.tables import Totals, whole
+from mcsim.results.tables import whole
+from mcsim.results.totals import Totals
 from mcsim.searches.space import Outcome, Point
 
 Progress = Callable[[int], object]

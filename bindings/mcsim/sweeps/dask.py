@@ -39,13 +39,22 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
     Raises
     ------
     ConfigError
-        If Dask is not installed, or a worker has another mcsim.
+        If Dask is not installed, the address has no such form, or a worker has another mcsim.
     HostError
         If there is no scheduler.
     """
     require("Dask clusters", "distributed")
     from distributed import Client
+    from distributed.comm import resolve_address
 
+    try:
+        resolve_address(address)  # a client with a wrong one takes 20 s to close
+    except ValueError as error:
+        raise ConfigError(
+            f"{address}: expected an address such as tcp://head:8786: {error}"
+        ) from None
+    except OSError as error:
+        raise HostError(f"{address}: no such host: {error.strerror}") from None
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -34,11 +34,15 @@ _WARM_UP = Column(
     rare=True,
 )
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
-_HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
+_HITS = Column("hits", "hits", "count", "accesses that are not misses or delayed", "more")
 _HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
 REQUEST_RATIOS = (
     Column("request_hit_ratio", "requests %", "share", "requests of which all blocks hit", "more"),
     Column("byte_hit_ratio", "bytes %", "share", "bytes of requests in blocks that hit", "more"),
+)
+DELAYED = (
+    Column("delayed_ratio", "delayed %", "share", "delayed hits divided by accesses", "less"),
+    Column("delayed_wait_ns", "delay", "ns", "mean wait of a delayed hit", "less"),
 )
 _FORESIGHT = Column(
     "foresight", "knows", "text", "what a yardstick knows beforehand, next or whole; null: nothing"
@@ -84,7 +88,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         hidden(_HITS),
         Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier", shown=False),
         _HIT_RATIO,
-        *map(hidden, REQUEST_RATIOS),
+        *map(hidden, (*REQUEST_RATIOS, *DELAYED)),
         Column("tier_hit_ratio", "%", "share", "hits of each tier by accesses", by="tier"),
         Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("gain", "gain %", "relative", "hit ratio against Global LRU, relative", "more"),
@@ -344,6 +348,10 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("transfers", "blocks that came from another host and were written here"),
             ("remote_reads", "reads that waited for the link to another host as well"),
             ("remote_requests", "read requests that waited for it"),
+            ("prefetched", "blocks that this tier read before they were accessed"),
+            ("prefetch_used", "prefetched blocks whose first access was a read"),
+            ("prefetch_wasted", "prefetched blocks that left or were overwritten before a read"),
+            ("prefetch_unread", "prefetched blocks held and not yet accessed at the end"),
             rare=True,
         ),
         _INTERVALS,
@@ -360,7 +368,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("misses", "accesses whose block no tier and no staging area held"),
             ("writes", "accesses that write"),
             ("write_misses", "misses that write"),
-            ("backend_reads", "read misses, and blocks of extents that move to a tier"),
+            ("backend_reads", "read misses, prefetched blocks, and extents that move to a tier"),
             ("backend_writes", "writes that wait for the backend, and write-backs"),
             ("write_backs", "dirty blocks written to the backend"),
             ("dirtied", "clean blocks that became dirty"),
@@ -378,6 +386,10 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_hits", "reads served from a staging area in memory"),
             ("staged_requests", "requests of nothing else"),
             ("staged_ns", "their time"),
+            ("delayed_hits", "reads that waited for a block on its way: neither hits nor misses"),
+            ("delayed_ns", "their time"),
+            ("delayed_requests", "requests that waited longest for such a block"),
+            ("request_delay_ns", "their time"),
             ("discarded_dirty", "dirty blocks that were discarded, not written back"),
             rare=True,
         ),

@@ -1,4 +1,4 @@
-"""Read chain traces from JSON Lines, by Arrow; `chain_lines` finds the line of an error."""
+"""Read chain traces from JSON Lines; `chain_lines` finds the line of an error."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim._core import trace as _lines
 from mcsim.base.arguments import file_given, whole_number
 from mcsim.base.errors import ConfigError, TraceError, host_faults
 from mcsim.base.inputs import note_input, open_regular, printable, stem_of
@@ -98,8 +99,8 @@ def _content(file: Path) -> bytes:
 
 
 def _table(content: bytes, layout: Layout) -> pa.Table:
+    """Read the fields of all lines: Arrow reads those that are not in the simplest form."""
     import pyarrow as pa
-    import pyarrow.json as pj
 
     def kind(role: str) -> pa.DataType:
         number = pa.uint64() if role == "ids" else pa.int64()
@@ -115,6 +116,39 @@ def _table(content: bytes, layout: Layout) -> pa.Table:
     named = {name: types.get(role, pa.int64)() for role, name in layout.names.items()}
     if layout.parent:
         named[layout.parent] = pa.int64()
+    schema = pa.schema(list(named.items()))
+    flat = _flat_table(content, schema)
+    return _parsed_table(content, schema) if flat is None else flat
+
+
+def _flat_table(content: bytes, schema: pa.Schema) -> pa.Table | None:
+    """Read lines in the simplest form; return None if there are others."""
+    import pyarrow as pa
+
+    def made(kind: pa.DataType, column: tuple[Any, Any, Any, bytes]) -> pa.Array:
+        list_ends, numbers, text_ends, text = column
+        if pa.types.is_list(kind):
+            values = made(kind.value_type, column)
+            return pa.ListArray.from_arrays(pa.array(list_ends), values)
+        if pa.types.is_string(kind):
+            ends, texts = pa.py_buffer(text_ends), pa.py_buffer(text)
+            return pa.StringArray.from_buffers(len(text_ends) - 1, ends, texts)
+        return pa.array(numbers.view(kind.to_pandas_dtype()))
+
+    def field(of: pa.Field) -> tuple[str, str, bool]:
+        is_list = pa.types.is_list(of.type)
+        return of.name, str(of.type.value_type if is_list else of.type), is_list
+
+    columns = _lines.read_flat_columns(content, [field(of) for of in schema])
+    if columns is None:
+        return None
+    return pa.table(list(map(made, schema.types, columns)), schema=schema)
+
+
+def _parsed_table(content: bytes, schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.json as pj
+
     longest = _CHUNK
     while True:
         try:
@@ -122,7 +156,7 @@ def _table(content: bytes, layout: Layout) -> pa.Table:
                 pa.BufferReader(content),
                 read_options=pj.ReadOptions(block_size=min(longest, _LARGEST)),
                 parse_options=pj.ParseOptions(
-                    explicit_schema=pa.schema(list(named.items())),
+                    explicit_schema=schema,
                     unexpected_field_behavior="ignore",
                 ),
             )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
+from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, whole_number
 from mcsim.base.errors import ConfigError, TraceError
 
@@ -285,17 +286,9 @@ def chained(
     conflicts : int
         Ids that follow different ids.
     """
-    counts = np.diff(starts)
-    before = np.empty_like(numbers)
-    before[1:] = numbers[:-1]
-    before[starts[:-1][counts > 0]] = -1
-    parent_of = np.empty(int(numbers.max(initial=-1)) + 1, np.int32)
-    parent_of[numbers] = before
-    wrong = parent_of[numbers] != before
-    if not wrong.any():
-        return numbers.astype(np.uint32), 0
-    conflicts = int(np.count_nonzero(np.bincount(numbers[wrong])))
-    return _trie_nodes(starts, numbers), conflicts
+    blocks = numbers.view(np.uint32)
+    conflicts = _policies.chain_conflicts((starts, blocks, int(numbers.max(initial=-1)) + 1))
+    return (_trie_nodes(starts, numbers) if conflicts else blocks), conflicts
 
 
 def _trie_nodes(starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.uint32]:

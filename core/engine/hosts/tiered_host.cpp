@@ -43,6 +43,7 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       staged_ns_(tiers_.back().staged_ns()),
       counters_(trace.vms.size()),
       found_(trace.vms.size()) {
+  if (setup.fetches) fetches_.emplace(*std::move(setup.fetches), blocks_);
   for (VmCounters& vm : counters_) vm.tiers.resize(tiers_.size());
 }
 
@@ -68,8 +69,11 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
       return invalid_argument("policy: it reads the time, which the trace does not have");
     }
   }
+  if (host->fetches_ && trace.time_base != TimeBase::kClock) {
+    return invalid_argument("delayed_hits: fetches take time, which the trace does not have");
+  }
   host->start_clocks(trace);
-  host->make_kernels();
+  if (!host->fetches_) host->make_kernels();
   return host;
 }
 
@@ -242,7 +246,7 @@ std::vector<VmCounters> TieredHost::counters() const {
       of.accesses += reads[k] + writes[k];
       of.writes += writes[k];
     }
-    of.accesses += of.staged_hits;
+    of.accesses += of.staged_hits + of.delayed_hits;
     of.staged_ns = of.staged_hits * staged_ns_.value_or(0);
     of.misses = reads[backend()] + writes[backend()];
     of.write_misses = writes[backend()];
@@ -265,7 +269,7 @@ absl::Status TieredHost::save(ArchiveWriter& to) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].save(to)));
   }
-  to(dirty_, admission_, counters_, found_, clocks_);
+  to(dirty_, admission_, counters_, found_, clocks_, fetches_);
   return absl::OkStatus();
 }
 
@@ -283,7 +287,7 @@ absl::Status TieredHost::load(ArchiveReader& from) {
     MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].load(from)));
   }
   std::vector<TierClock> clocks;
-  from(dirty_, admission_, counters_, found_, clocks);
+  from(dirty_, admission_, counters_, found_, clocks, fetches_);
   MCSIM_RETURN_IF_ERROR(from.status());
   if (clocks.size() != clocks_.size()) return invalid_argument("the state has other clocks");
   // Ticks keep their times, unless this trace has earlier ones.

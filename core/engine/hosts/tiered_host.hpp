@@ -14,6 +14,7 @@
 #include "core/engine/model/chain.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
+#include "core/engine/tiers/fetches.hpp"
 #include "core/engine/tiers/tier.hpp"
 #include "core/engine/tiers/vm_admission.hpp"
 #include "core/trace/accesses.hpp"
@@ -27,6 +28,7 @@ struct TieredSetup {
   std::vector<std::size_t> part_of;  // by VM; the same in all tiers
   bool changeable = false;           // whether targets may change
   WriteRules writes;
+  std::optional<FetchTimes> fetches = {};  // if set, some tier has delayed hits
 };
 
 // Tiers under any policies, with writes, for VMs that share them or have parts of their own.
@@ -96,9 +98,14 @@ struct TieredSetup {
 // fastest tier first, after a flush that is due: its victims leave like others, and blocks that it
 // cleans are written back.
 //
+// In a tier with delayed hits, a block that a read brings in can be read only when the fetch ends
+// (Fetches). Nothing else depends on fetches: the block takes its space, is evicted and is written
+// back as if it were there. A block that left all tiers is a miss, also during its fetch. A write
+// replaces the data and waits for no fetch.
+//
 // The walk of this class, access by access, is the semantics. The kernels (kernels/all.hpp) leave
 // the same state, and replace it where they can. The walk serves all other cases, and all cases
-// with a log.
+// with a log or with delayed hits.
 class TieredHost final : public Host, private SlowPath {
  public:
   // `trace`: the trace that will be replayed.
@@ -142,6 +149,17 @@ class TieredHost final : public Host, private SlowPath {
     if (staged_ns_) tiers_.back().drop_data(block);
   }
 
+  // Append the tier that held each block, or the number of tiers, to `found` from now on. The walk
+  // then serves all requests.
+  void report_found(std::vector<std::size_t>& found) {
+    kernels_.clear();
+    reported_ = &found;
+  }
+  // Read a block that no tier has from the backend into a tier, in an inclusive chain also into all
+  // slower ones. Return whether it was read: the VM, the filters and the policies must admit it.
+  // `context`: the request that caused it.
+  bool prefetch(std::size_t to, const RequestContext& context, BlockId block);
+
  private:
   // The VM of a block, its state, and the request that moves the block.
   struct Request {
@@ -170,6 +188,13 @@ class TieredHost final : public Host, private SlowPath {
     bool enters_tier(std::size_t k) const { return (enters >> k & 1) != 0; }
   };
 
+  // The delayed hits of a request, their time together, and the longest wait.
+  struct Delays {
+    Count hits = 0;
+    Nanoseconds ns = 0;
+    Nanoseconds longest = 0;
+  };
+
   class LookAhead;
 
   TieredHost(TieredSetup setup, const Accesses& trace);
@@ -184,6 +209,9 @@ class TieredHost final : public Host, private SlowPath {
   Access<> access_of(const RequestContext& context, std::size_t position, BlockId block,
                      std::size_t i);
   void walk(const Accesses& trace, RequestRange range);
+  bool is_delayed(const Request& request, BlockId block, const Outcome& outcome, Delays& delays);
+  Nanoseconds join_fetch(const Request& request, BlockId block, const Outcome& outcome);
+  void count_waits(const Request& request, std::size_t slowest, Count staged, const Delays& delays);
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   Outcome fetch(const Request& request, const Access<>& a);
   bool touch(std::size_t k, const Request& request, const Access<>& a);
@@ -266,6 +294,7 @@ class TieredHost final : public Host, private SlowPath {
   DirtyTracker dirty_;
   VmAdmission admission_;
   std::optional<Count> staged_ns_;    // time of a read of staged data, if any is staged
+  std::optional<Fetches> fetches_;    // if a tier has delayed hits
   std::vector<VmCounters> counters_;  // without the counts of found_ and dirty_
   std::vector<Kernel::Found> found_;  // by VM
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
@@ -288,6 +317,7 @@ class TieredHost final : public Host, private SlowPath {
   std::vector<NamedKernel> kernels_;  // those that can serve this chain
   std::string_view last_loop_ = kWalk;
   Observers observers_;
+  std::vector<std::size_t>* reported_ = nullptr;
 };
 
 }  // namespace mcsim

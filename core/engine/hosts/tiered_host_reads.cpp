@@ -4,8 +4,18 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace mcsim {
+namespace {
+
+// Return the sum of two lengths of time, at most the longest there is.
+Nanoseconds saturating_sum(Nanoseconds a, Nanoseconds b) {
+  constexpr Nanoseconds kLongest = std::numeric_limits<Nanoseconds>::max();
+  return a > kLongest - b ? kLongest : a + b;
+}
+
+}  // namespace
 
 // Finds the VMs of later accesses; calls must be in the order of accesses.
 class TieredHost::LookAhead {
@@ -64,13 +74,17 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
     Count staged = 0;
+    Delays delays;
     MissedBlocks missed;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
       const Access<> a = access_of(context, i - begin, ids[i], i);
       const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
       if (refuses_) leave_refused(context);
-      missed.note(i == begin, !outcome.staged && outcome.found == backend());
+      if (reported_ != nullptr) reported_->push_back(outcome.found);
+      const bool delayed = fetches_ && is_delayed(request, ids[i], outcome, delays);
+      missed.note(i == begin, delayed || (!outcome.staged && outcome.found == backend()));
+      if (delayed) continue;
       if (outcome.staged) {
         ++staged;
         continue;
@@ -80,14 +94,64 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
       slowest = std::max(slowest, outcome.served_by);
     }
     count_request(trace, r, missed, counters_[request.vm]);
-    if (staged == 0) {
+    if (staged + delays.hits == 0) {
       ++served.requests[slowest];
-      continue;
+    } else {
+      count_waits(request, slowest, staged, delays);
     }
-    VmCounters& counts = counters_[request.vm];
-    counts.staged_hits += staged;
-    ++(staged == context.blocks ? counts.staged_requests : served.requests[slowest]);
   }
+}
+
+// Return whether the access is a delayed hit; add its wait.
+bool TieredHost::is_delayed(const Request& request, BlockId block, const Outcome& outcome,
+                            Delays& delays) {
+  const Nanoseconds rest = join_fetch(request, block, outcome);
+  if (rest == 0) return false;
+  ++delays.hits;
+  delays.ns = saturating_sum(delays.ns, rest);
+  delays.longest = std::max(delays.longest, rest);
+  return true;
+}
+
+// Return how long a read waits for the data that an earlier read fetches; 0 if it need not wait.
+// Such a read begins a fetch if it brought the block into a tier with delayed hits. A write ends
+// the fetch, since the block is written whole.
+Nanoseconds TieredHost::join_fetch(const Request& request, BlockId block, const Outcome& outcome) {
+  const Nanoseconds now = request.context->time;
+  if (request.context->op == Op::kRead && outcome.found < backend()) {
+    const Nanoseconds rest = fetches_->rest(outcome.found, block, now);
+    if (rest > 0 || outcome.found == 0) return rest;
+  }
+  fetches_->end(block);
+  if (request.context->op == Op::kWrite) return 0;
+  const Nanoseconds takes =
+      outcome.staged ? *staged_ns_ : fetches_->times().of(request.vm, outcome.found);
+  for (std::size_t k = 0; k < outcome.found; ++k) {
+    if (!fetches_->delays_hits(k) || !holds(k, request.vm, block)) continue;
+    fetches_->begin(block, outcome.found, now, takes);
+    break;
+  }
+  return 0;
+}
+
+// Count a request with blocks that no device served: it waits for the slowest of its blocks.
+void TieredHost::count_waits(const Request& request, std::size_t slowest, Count staged,
+                             const Delays& delays) {
+  VmCounters& counts = counters_[request.vm];
+  counts.staged_hits += staged;
+  counts.delayed_hits += delays.hits;
+  counts.delayed_ns = saturating_sum(counts.delayed_ns, delays.ns);
+  const bool is_served = staged + delays.hits < request.context->blocks;
+  if (delays.hits > 0) {
+    const Nanoseconds in_memory = staged > 0 ? *staged_ns_ : 0;
+    const Nanoseconds on_device = is_served ? fetches_->times().of(request.vm, slowest) : 0;
+    if (delays.longest > std::max(in_memory, on_device)) {
+      ++counts.delayed_requests;
+      counts.request_delay_ns = saturating_sum(counts.request_delay_ns, delays.longest);
+      return;
+    }
+  }
+  ++(is_served ? counts.served(request.context->op).requests[slowest] : counts.staged_requests);
 }
 
 // Drop the tier's copy, which is not a victim; return false if it has none.
@@ -123,6 +187,24 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     observers_.log->push(Op::kRead, a.block);
   if (found > 0 && admitted != 0) enter(request, a, found, admitted);
   return {.found = found, .served_by = found, .staged = in_memory && found == backend()};
+}
+
+bool TieredHost::prefetch(std::size_t to, const RequestContext& context, BlockId block) {
+  if (admission_.is_blocked(context.vm) || staged(block) || holds_any(context.vm, block)) {
+    return false;
+  }
+  const Request request = request_of(context.vm, context);
+  const Access<> a{.block = block, .request = &context};
+  unsigned admitted = 0;
+  const std::size_t end = chain_ == Chain::kInclusive ? backend() : to + 1;
+  for (std::size_t k = to; k < end; ++k) {
+    admitted |= static_cast<unsigned>(admits(k, request, a)) << k;
+  }
+  if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, backend());
+  const bool enters = (admitted >> to & 1) != 0;
+  if (enters) enter(request, a, backend(), admitted);
+  if (refuses_) leave_refused(context);
+  return enters;
 }
 
 bool TieredHost::touch(std::size_t k, const Request& request, const Access<>& a) {

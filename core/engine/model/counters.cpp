@@ -17,7 +17,8 @@ void subtract(const Served& before, Served& served) {
 }
 
 absl::Status check_accesses(const VmCounters& span) {
-  Count found = span.misses + span.staged_hits;
+  const Count from_no_device = span.staged_hits + span.delayed_hits;
+  Count found = span.misses + from_no_device;
   Count written = span.write_misses;
   for (const TierCounters& tier : span.tiers) {
     found += tier.hits;
@@ -29,7 +30,7 @@ absl::Status check_accesses(const VmCounters& span) {
   if (written != span.writes) {
     return internal_error("hits + misses of writes = {}, but there were {}", written, span.writes);
   }
-  const Count reads = sum(span.reads_served.blocks) + span.staged_hits;
+  const Count reads = sum(span.reads_served.blocks) + from_no_device;
   const Count writes = sum(span.writes_served.blocks);
   if (reads != span.accesses - span.writes || writes != span.writes) {
     return internal_error("{} reads and {} writes were served of {} accesses, {} writes", reads,
@@ -39,8 +40,8 @@ absl::Status check_accesses(const VmCounters& span) {
 }
 
 absl::Status check_requests(const VmCounters& span) {
-  const Count served =
-      sum(span.reads_served.requests) + sum(span.writes_served.requests) + span.staged_requests;
+  const Count served = sum(span.reads_served.requests) + sum(span.writes_served.requests) +
+                       span.staged_requests + span.delayed_requests;
   if (served != span.requests) {
     return internal_error("{} requests were served of {}", served, span.requests);
   }
@@ -100,6 +101,12 @@ absl::Status check_conservation(const VmCounters& before, const VmCounters& now)
     if (tier.occupancy != expected) {
       return internal_error("tier {} holds {} blocks, but its counters leave {}", k, tier.occupancy,
                             expected);
+    }
+    const Count unread = before.tiers[k].prefetch_unread + tier.prefetched - tier.prefetch_used -
+                         tier.prefetch_wasted;
+    if (tier.prefetch_unread != unread) {
+      return internal_error("tier {} has {} unread prefetched blocks, but its counters leave {}", k,
+                            tier.prefetch_unread, unread);
     }
   }
   if (before.dirty + span.dirtied - span.write_backs - span.discarded_dirty != span.dirty) {

@@ -37,6 +37,11 @@ struct TierCounters {
   Count copied_out = 0;
   Count remote_reads = 0;     // reads served from another host, over the link
   Count remote_requests = 0;  // read requests with their slowest block served over the link
+  // Blocks that this tier prefetched (PrefetchHost); they are also fills and backend reads.
+  Count prefetched = 0;
+  Count prefetch_used = 0;    // of these: first accessed by a read, while a tier held them
+  Count prefetch_wasted = 0;  // of these: left all tiers, or were overwritten, before a read
+  Count prefetch_unread = 0;  // of these: held and not yet accessed at the end
   Count occupancy = 0;        // blocks held at the end
   Count target = 0;           // target at the end; the capacity if the tier is not divided
 
@@ -54,8 +59,12 @@ struct TierCounters {
                                       std::pair{"invalidations", &TierCounters::invalidations},
                                       std::pair{"copied_out", &TierCounters::copied_out},
                                       std::pair{"remote_reads", &TierCounters::remote_reads},
-                                      std::pair{"remote_requests", &TierCounters::remote_requests}};
-  static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
+                                      std::pair{"remote_requests", &TierCounters::remote_requests},
+                                      std::pair{"prefetched", &TierCounters::prefetched},
+                                      std::pair{"prefetch_used", &TierCounters::prefetch_used},
+                                      std::pair{"prefetch_wasted", &TierCounters::prefetch_wasted}};
+  static constexpr std::array kLevels{std::pair{"prefetch_unread", &TierCounters::prefetch_unread},
+                                      std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
   friend bool operator==(const TierCounters&, const TierCounters&) = default;
@@ -65,9 +74,9 @@ struct TierCounters {
 };
 
 // Blocks and requests served by each tier and by the backend (the last entry in use). Data served
-// by a staging area is not included. A read is served by the fastest holder of the block, a write
-// by the device that the VM waited for. A request is served by the slowest device that any of its
-// blocks waited for.
+// by a staging area is not included, and neither are delayed hits. A read is served by the fastest
+// holder of the block, a write by the device that the VM waited for. A request is served by the
+// slowest device that any of its blocks waited for.
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
@@ -87,7 +96,7 @@ struct VmCounters {
   Count staged_hits = 0;      // reads of blocks only in a staging area in memory: not misses
   Count staged_requests = 0;  // requests with only such blocks
   Count staged_ns = 0;        // total time of these hits
-  Count backend_reads = 0;    // read misses, and extents that move to a tier
+  Count backend_reads = 0;    // read misses, prefetched blocks, and extents that move to a tier
   Count backend_writes = 0;   // writes for which the VM waits for the backend, and write-backs
   Count write_backs = 0;      // backend writes of dirty blocks
   Count dirtied = 0;          // clean blocks that became dirty
@@ -99,6 +108,11 @@ struct VmCounters {
   Count left_behind = 0;      // sent, but never came: out of date, evicted or read from the backend
   Count on_the_way = 0;       // sent blocks still to come at the end
   Count host = 0;             // the host of the VM at the end
+  // Reads of blocks that are still on their way into a tier (Fetches): neither hits nor misses.
+  Count delayed_hits = 0;
+  Count delayed_ns = 0;        // total time that they waited
+  Count delayed_requests = 0;  // requests that waited longest for such a block
+  Count request_delay_ns = 0;  // total time that these waited
   Served reads_served;
   Served writes_served;
   std::vector<TierCounters> tiers;
@@ -122,7 +136,11 @@ struct VmCounters {
                                       std::pair{"sent", &VmCounters::sent},
                                       std::pair{"transferred", &VmCounters::transferred},
                                       std::pair{"on_demand", &VmCounters::on_demand},
-                                      std::pair{"left_behind", &VmCounters::left_behind}};
+                                      std::pair{"left_behind", &VmCounters::left_behind},
+                                      std::pair{"delayed_hits", &VmCounters::delayed_hits},
+                                      std::pair{"delayed_ns", &VmCounters::delayed_ns},
+                                      std::pair{"delayed_requests", &VmCounters::delayed_requests},
+                                      std::pair{"request_delay_ns", &VmCounters::request_delay_ns}};
   static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
                                       std::pair{"on_the_way", &VmCounters::on_the_way},
                                       std::pair{"host", &VmCounters::host}};
@@ -140,9 +158,10 @@ struct VmCounters {
 };
 
 // Check the conservation laws of one VM's counters from `before` to `now`:
-// - hits, including staged hits, + misses = accesses; all blocks and requests served were
-// requested;
+// - hits, including staged hits, + delayed hits + misses = accesses; all blocks and requests served
+// were requested;
 // - every block inserted into a tier is still there, moved or left;
+// - every prefetched block was used, was wasted or is unread;
 // - every block that became dirty is dirty, was written back or discarded;
 // - every block sent after the VM came once, stayed behind or is still to come.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);

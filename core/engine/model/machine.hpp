@@ -30,6 +30,8 @@ struct Device {
 struct TierSpec {
   Device device;
   Count capacity_blocks = 0;
+  // Whether reads of a block that is still on its way into this tier wait for it (Fetches).
+  bool delayed_hits = false;
 };
 
 // The link over which hosts send each other blocks.
@@ -74,6 +76,7 @@ struct Machine {
     return own == vm_backend_ns.end() ? backend.write_ns : own->second;
   }
   std::size_t tier_count() const { return tiers.size(); }
+  bool has_delayed_hits() const { return std::ranges::any_of(tiers, &TierSpec::delayed_hits); }
 };
 
 }  // namespace mcsim

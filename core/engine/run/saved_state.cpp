@@ -13,7 +13,7 @@ namespace mcsim {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x65746174736d636d;  // "mcmstate"
-constexpr std::uint64_t kVersion = 1;                 // of the file, and of all states in it
+constexpr std::uint64_t kVersion = 2;                 // of the file, and of all states in it
 constexpr std::size_t kHead =
     3 * sizeof(std::uint64_t);  // magic, version, checksum of what follows
 

@@ -21,6 +21,12 @@ absl::Status check_actions(const System& system) {
   return check_supported(system.actions(), system.host_supports());
 }
 
+absl::Status check_delayed_hits(std::string_view name, const System& system,
+                                const Machine& machine) {
+  if (!machine.has_delayed_hits() || system.can_delay_hits()) return absl::OkStatus();
+  return invalid_argument("delayed_hits: {} has no rule for them: its tiers must do without", name);
+}
+
 const Reading& Observation::meter(std::string_view name) const {
   const auto found = std::ranges::find(meters, name, &Reading::name);
   if (found == meters.end()) {

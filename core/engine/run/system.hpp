@@ -149,6 +149,9 @@ class System {
   // Whether it has a rule for capacities in bytes of objects (Machine::in_bytes).
   virtual bool counts_bytes() const { return false; }
 
+  // Whether its data path can have delayed hits (TierSpec::delayed_hits).
+  virtual bool can_delay_hits() const { return true; }
+
   // Make the data path with its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;
 
@@ -164,6 +167,11 @@ class System {
 // Check that the host of a system supports the system's actions. To be called when a system is
 // loaded.
 absl::Status check_actions(const System& system);
+
+// Check that a system can have delayed hits if its machine has them. To be called when a system is
+// loaded.
+absl::Status check_delayed_hits(std::string_view name, const System& system,
+                                const Machine& machine);
 
 // The meters to be measured for a system, in the order of its declaration. Meters with an invalid
 // timer are left out; run() refuses them.

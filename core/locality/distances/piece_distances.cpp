@@ -36,7 +36,21 @@ class Seen {
   std::vector<std::uint64_t> words_;
 };
 
-// The `most` topmost blocks of the LRU stack after these accesses, the most recent one last.
+DistanceHistogram counted(std::span<const BlockId> trace, std::size_t begin, std::size_t end,
+                          std::size_t unique, Count limit) {
+  assert(begin <= end && end <= trace.size() && limit >= 0);
+  const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
+  const std::vector<BlockId> stack = stack_after(trace.first(begin), unique, most);
+  DenseDistances distances(unique, numbers_of(std::span<const BlockId>(stack)));
+  for_each_part(trace.subspan(begin, end - begin),
+                [&](std::span<const BlockId> part) { distances.process(numbers_of(part)); });
+  DistanceHistogram found = distances.histogram();
+  if (limit > 0) found.truncate(limit);
+  return found;
+}
+
+}  // namespace
+
 std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t unique,
                                  std::size_t most) {
   std::vector<BlockId> stack;
@@ -54,21 +68,6 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
   std::ranges::reverse(stack);
   return stack;
 }
-
-DistanceHistogram counted(std::span<const BlockId> trace, std::size_t begin, std::size_t end,
-                          std::size_t unique, Count limit) {
-  assert(begin <= end && end <= trace.size() && limit >= 0);
-  const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
-  const std::vector<BlockId> stack = stack_after(trace.first(begin), unique, most);
-  DenseDistances distances(unique, numbers_of(std::span<const BlockId>(stack)));
-  for_each_part(trace.subspan(begin, end - begin),
-                [&](std::span<const BlockId> part) { distances.process(numbers_of(part)); });
-  DistanceHistogram found = distances.histogram();
-  if (limit > 0) found.truncate(limit);
-  return found;
-}
-
-}  // namespace
 
 absl::StatusOr<DistanceHistogram> distances_of_piece(std::span<const BlockId> trace,
                                                      std::size_t begin, std::size_t end,

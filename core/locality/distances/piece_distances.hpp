@@ -1,13 +1,20 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
 
 namespace mcsim {
+
+// The `most` topmost blocks of the LRU stack after these accesses, the most recent one last. All
+// blocks are below `unique`.
+std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t unique,
+                                 std::size_t most = std::numeric_limits<std::size_t>::max());
 
 // The distances of the accesses from `begin` to `end` of an interned trace, after all accesses
 // before them. The histograms of consecutive pieces add up to that of the whole.

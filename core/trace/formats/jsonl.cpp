@@ -5,69 +5,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/trace/reading/flat_json.hpp"
+
 namespace mcsim {
 namespace {
 
 namespace json = simdjson::ondemand;
-
-// Scans the JSON of a line in its simplest form. After a failure the parser decides whether the
-// line is valid.
-class FlatJson {
- public:
-  explicit FlatJson(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}
-
-  bool take(char expected) {
-    skip_blanks();
-    if (at_ == end_ || *at_ != expected) return false;
-    ++at_;
-    return true;
-  }
-  bool take_name(std::string_view name) {
-    if (!take('"') || static_cast<std::size_t>(end_ - at_) <= name.size()) return false;
-    if (std::memcmp(at_, name.data(), name.size()) != 0 || at_[name.size()] != '"') return false;
-    at_ += name.size() + 1;
-    return true;
-  }
-  // Takes a string without escapes, or a number.
-  bool take_scalar(std::string_view& value) {
-    const bool is_string = take('"');
-    const char* const begin = at_;
-    if (is_string) {
-      while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= ' ')
-        ++at_;
-    } else if (!skip_number()) {
-      return false;
-    }
-    value = {begin, static_cast<std::size_t>(at_ - begin)};
-    return !is_string || take('"');
-  }
-  bool is_over() {
-    skip_blanks();
-    return at_ == end_;
-  }
-
- private:
-  void skip_blanks() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t')) ++at_;
-  }
-  bool skip_digits() {
-    const char* const begin = at_;
-    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
-    return at_ != begin;
-  }
-  bool skip_number() {
-    if (at_ != end_ && *at_ == '-') ++at_;
-    const bool is_zero = at_ != end_ && *at_ == '0';
-    const char* const begin = at_;
-    if (!skip_digits() || (is_zero && at_ - begin > 1)) return false;
-    if (at_ == end_ || *at_ != '.') return true;
-    ++at_;
-    return skip_digits();
-  }
-
-  const char* at_;
-  const char* end_;
-};
 
 }  // namespace
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mcsim.results.models import reads_behind_writes
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
-from mcsim.results.tables import Totals, totals
+from mcsim.results.totals import Totals, totals
 
 __all__ = ["Measured", "measure"]
 

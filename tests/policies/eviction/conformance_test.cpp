@@ -128,7 +128,8 @@ std::vector<ParamMap> variants(std::string_view policy) {
             {"period", std::int64_t{25}},
             {"samples", std::int64_t{3}},
             {"admissions", std::int64_t{0}}},
-           {{"ages", std::int64_t{5'000}}, {"period", std::int64_t{300}}}};
+           {{"ages", std::int64_t{5'000}}, {"period", std::int64_t{300}}},
+           {{"ages", std::int64_t{16}}}};
   }
   if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
   if (policy == "w-tinylfu") {

@@ -55,6 +55,14 @@ TEST(Chains, CopiesStayInTheirTier) {
   EXPECT_EQ(replay_copies(kChains, tiers), (Tiers{3, 3, 3, 0, 3, 0, 2, 2, 0, 2}));
 }
 
+TEST(Chains, ConflictsAreBlocksThatFollowDifferentBlocks) {
+  EXPECT_EQ(count_conflicts(kChains), 0);
+  // Block 2 follows 1, 0 and 1, and block 0 follows 3 and 2.
+  const std::vector<std::int64_t> starts{0, 2, 2, 5, 8};
+  const std::vector<BlockId> blocks{1, 2, 3, 0, 2, 1, 2, 0};
+  EXPECT_EQ(count_conflicts({.starts = starts, .blocks = blocks, .unique = 5}), 2);
+}
+
 TEST(Chains, WrongOnesAreRefused) {
   EXPECT_FALSE(check_chains({.starts = {}, .blocks = kBlocks, .unique = 4}).ok());
   EXPECT_FALSE(check_chains({.starts = kStarts, .blocks = kBlocks, .unique = 3}).ok());

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from commands import python
 
 import mcsim as mc
 from mcsim.cli.main import cli
@@ -253,6 +254,43 @@ def test_processes_end_with_their_parent(folder: Path) -> None:
         ["pgrep", "-P", "1", "-f", "mcsim.contests.worker"], capture_output=True, check=False
     )
     assert left.stdout == b""
+
+
+def test_an_interruption_keeps_no_ranks(tmp_path: Path) -> None:
+    skewed(1).save(tmp_path / "one.arrow")
+    program = """
+import sys
+import mcsim.contests.contest
+from mcsim.cli import main
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+mcsim.contests.contest.contest = interrupted
+main.main(["arena", sys.argv[1], "--policies", "lru"])
+"""
+    done = python("-c", program, tmp_path / "one.arrow")
+    assert done.returncode == 130
+    message = "mcsim: interrupted; an arena that was not finished has no ranks"
+    assert done.stderr.splitlines()[-1] == message
+
+
+def test_a_heading_has_no_blocks_where_objects_are_replayed(tmp_path: Path) -> None:
+    keys = "".join(f"{second},{second % 5}\n" for second in range(40))
+    objects, blocks = tmp_path / "objects.csv", tmp_path / "blocks.arrow"
+    objects.write_text(f"time_s,key\n{keys}")
+    skewed(1).save(blocks)
+
+    def heading(*files: Path) -> str:
+        words = ["arena", *map(str, files), "--policies", "lru,mru", "--sizes", "60%"]
+        shown = CliRunner().invoke(cli, words)
+        assert shown.exit_code == 0, shown.output
+        (line,) = [line for line in shown.output.splitlines() if line.endswith("each trace alone")]
+        return line.partition(", each")[0]
+
+    assert heading(objects) == "objects: reads of objects"
+    both = heading(objects, blocks)
+    assert both == "objects, blocks: reads in blocks of 4KiB or of objects"
 
 
 def test_a_mean_counts_each_trace_once() -> None:

@@ -22,7 +22,8 @@ from mcsim.experiment.allocator import answering
 from mcsim.experiment.runner import run
 from mcsim.results import models
 from mcsim.results.results import Results
-from mcsim.results.tables import comparison, systems, totals
+from mcsim.results.tables import comparison, systems
+from mcsim.results.totals import totals
 from mcsim.results.yardsticks import slowdowns
 
 OF_HOSTS = {

@@ -328,6 +328,9 @@ def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> No
         f"5: warm_up.vms[0]: no trace 'w_9' in {tmp_path}, and no profile"
     )
     assert "5: warm_up: unknown key 'length'" in mistake("{length: 2h, vms: [w_0]}")
+    near = "unknown key 'cachedump' (did you mean 'cache_dump'?)"
+    assert mistake("{cachedump: a.xml}") == f"5: warm_up: {near}"
+    assert mistake("{path: a.xml}").endswith("vms, state, cache_dump)")
     assert mistake("{}") == "5: warm_up: neither VMs nor a profile"
     assert mistake("soon").startswith("5: warm_up: ")
     assert "5: warm_up.vms[1]: a second VM 'w_0'" in mistake("{vms: [w_0, w_0]}")

@@ -17,7 +17,8 @@ from mcsim.experiment.runner import run
 from mcsim.results import models
 from mcsim.results.results import Results
 from mcsim.results.series import series_of
-from mcsim.results.tables import comparison, totals
+from mcsim.results.tables import comparison
+from mcsim.results.totals import totals
 from mcsim.results.yardsticks import slowdowns, yardsticks
 
 FLASH_READ_NS, FLASH_WRITE_NS, DISK_NS, MEMORY_NS = 25_000, 200_000, 6_500_000, 40

@@ -98,6 +98,18 @@ def test_halves_of_two_vms_equal_the_whole(trace: Path, tmp_path: Path) -> None:
     expect_halves(trace, tmp_path, SYSTEMS)
 
 
+def test_halves_with_delayed_hits_equal_the_whole(trace: Path, tmp_path: Path) -> None:
+    tiers = [
+        {"device": "dram", "capacity": 40, "delayed_hits": True},
+        {"device": "flash", "capacity": 100, "delayed_hits": True},
+    ]
+    more = {"tiers": tiers, "backend": {"device": "hdd", "read": "90s"}}
+    expect_halves(trace, tmp_path, SYSTEMS[:2], **more)
+    second = spec_of(trace, SECOND, SYSTEMS[:2], warm_up={"state": str(tmp_path / "states")})
+    with pytest.raises(ConfigError, match="delayed_hits"):
+        mc.run(second, out=tmp_path)
+
+
 def test_halves_of_sketches_equal_the_whole_for_one_vm(trace: Path, tmp_path: Path) -> None:
     expect_halves(
         trace, tmp_path, [{"name": "static", "policy": "w-tinylfu"}, *SYSTEMS[:2]], vms="a"

@@ -436,7 +436,11 @@ def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
+def test_shapes_of_multicache_hold_of_a_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its generated traces take 5 GB; this cache goes with the folder of the test.
+    monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path / "cache"))
     made = mcsim.reproduce("multicache", quick=True, out=tmp_path)
     failing = [o for o in made.outcomes if any(row.verdict.is_failure for row in o.rows)]
     assert {outcome.figure.name for outcome in failing} <= {

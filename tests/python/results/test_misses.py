@@ -16,7 +16,7 @@ from small import small_experiment
 import mcsim as mc
 from mcsim.results.misses import MISSES, miss_classes
 from mcsim.results.results import Results
-from mcsim.results.tables import totals
+from mcsim.results.totals import totals
 
 NAMES = "abc"
 CAUSES = ("compulsory", "invalidated", "capacity", "interference")

@@ -16,7 +16,7 @@ from made_up import HOUR
 
 import mcsim as mc
 from mcsim.results.results import Results
-from mcsim.results.tables import totals
+from mcsim.results.totals import totals
 from mcsim.results.yardsticks import jain, slowdowns
 
 NAMES = ("a", "b", "c")

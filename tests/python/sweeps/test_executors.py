@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -169,6 +170,36 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcsim.sweeps.dask._SECONDS", 0.2)
     message = "tcp://127.0.0.1:9: no Dask scheduler answers there: "
     with pytest.raises(HostError, match=message), dask_executor("tcp://127.0.0.1:9"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("head", "missing port number"),
+        ("http://head:1", "unknown address scheme"),
+        ("tcp://127.0.0.1:many", "invalid literal"),
+    ],
+)
+def test_an_address_without_its_form_is_refused_before_a_client_exists(
+    monkeypatch: pytest.MonkeyPatch, address: str, why: str
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "Client", None)
+    message = f"^{address}: expected an address such as tcp://head:8786: {why}"
+    with pytest.raises(ConfigError, match=message), dask_executor(address):
+        pass
+
+
+def test_a_host_that_has_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    comm = pytest.importorskip("distributed.comm")
+
+    def unknown(_address: str) -> str:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(comm, "resolve_address", unknown)
+    message = "^tcp://head:1: no such host: Name or service not known"
+    with pytest.raises(HostError, match=message), dask_executor("tcp://head:1"):
         pass
 
 

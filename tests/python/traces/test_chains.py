@@ -5,6 +5,7 @@ Trusts: small files whose prefixes are counted by hand.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import random
@@ -143,6 +144,57 @@ def test_a_line_longer_than_a_chunk(tmp_path: Path) -> None:
     assert mc.read_chains(path).lengths.tolist() == [2, 900_000]
 
 
+PLAIN = '{"timestamp": 1, "input_length": 900, "output_length": 2, "hash_ids": [7, 8]}'
+OTHERS = [
+    PLAIN.replace(", ", ","),
+    PLAIN.replace(":", "\t:  ").replace("[7, 8]", "[ 7 , 8 ]"),
+    PLAIN.replace('{"', ' { "') + "\t\r",
+    PLAIN.replace("hash_ids", "hash\\u005fids"),
+    PLAIN.replace("1,", "1.0,").replace("2,", '2, "x": [1, {"y": [null, -1e-3]}],'),
+    PLAIN.replace("1,", "1e0,"),
+    PLAIN.replace("2,", '2, "x": "ä \\"[7]\\"\\n",'),
+    '{"hash_ids": [7, 8], "output_length": 2, "input_length": 900, "timestamp": 1}',
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_other_forms_of_a_line_have_the_same_values(other: str, tmp_path: Path) -> None:
+    assert json.loads(other).items() >= json.loads(PLAIN).items()
+    trace = mc.read_chains(written(tmp_path, PLAIN, other, PLAIN))
+    assert shared(trace) == [[0, 1]] * 3
+    assert trace.times is not None
+    assert trace.output_tokens is not None
+    for values, expected in ((trace.times, 0.001), (trace.tokens, 900), (trace.output_tokens, 2)):
+        assert values.tolist() == [expected] * 3
+
+
+def test_the_scanner_equals_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(4)
+    for text in (False, True):
+        ids = [draw.randrange(2 ** draw.randrange(1, 65)) for _ in range(50)]
+        lines = [
+            mooncake(
+                draw.choice([draw.randrange(10**6), draw.uniform(-9, 1e9)]),
+                [f"{one:x}" if text else one for one in draw.choices(ids, k=draw.randrange(9))],
+                session_id=draw.randrange(-(2**40), 2**40),
+                tenant=draw.choice(["", "ann", "bob and eve"]),
+                type=draw.choice([None, "text", 0.5, {"a": []}]),
+            )
+            for _ in range(60)
+        ]
+        path = written(tmp_path, *lines)
+        found = mc.read_chains(path)
+        with monkeypatch.context() as patched:
+            patched.setattr("mcsim.traces.chain_files._flat_table", lambda *_: None)
+            expected = mc.read_chains(path)
+        for field in dataclasses.fields(mc.ChainTrace):
+            ours, theirs = getattr(found, field.name), getattr(expected, field.name)
+            assert np.array_equal(ours, theirs), field.name
+        with monkeypatch.context() as patched:
+            patched.setattr("mcsim.traces.chain_files._parsed_table", None)
+            assert len(mc.read_chains(path)) == len(lines)
+
+
 GOOD = mooncake(0, [5, 6])
 TEXT = mooncake(0, ["a"])
 
@@ -157,6 +209,10 @@ TEXT = mooncake(0, ["a"])
         ([GOOD, mooncake(0, [2**64])], r":2: hash_ids: an id is from 0 to 2\^64 - 1, got 1844"),
         ([GOOD, mooncake(0, [-1])], r":2: hash_ids: an id is from 0 to 2\^64 - 1, got -1"),
         ([GOOD, mooncake(0, [1.5])], ":2: hash_ids: expected an integer, got 1.5"),
+        ([GOOD, mooncake(0, [2.0])], ":2: hash_ids: expected an integer, got 2.0"),
+        ([GOOD, mooncake(0, [1], 512.0)],  # type: ignore[arg-type]
+         ":2: input_length: expected a number of tokens, got 512.0"),
+        ([GOOD, json.dumps(GOOD).replace("[5", "[05")], ":2: not a JSON object"),
         ([GOOD, mooncake(0, [None])], ":2: hash_ids: expected an integer, got None"),
         ([GOOD, mooncake(0, ["255"])], ":2: hash_ids: expected an integer, as in the first"),
         ([TEXT, mooncake(0, [255])], ":2: hash_ids: expected text, as in the first line"),

@@ -65,11 +65,13 @@ struct Path {
   std::string admission = "none";
   double dirty_limit = 1;
   Nanoseconds flush_every = 0;
+  bool delayed_hits = false;
 };
 
 void PrintTo(const Path& path, std::ostream* out) {
   *out << path.policy << ", " << name_of(path.chain) << ", " << path.writes << ", "
-       << path.admission << ", " << path.dirty_limit << ", " << path.flush_every;
+       << path.admission << ", " << path.dirty_limit << ", " << path.flush_every << ", "
+       << path.delayed_hits;
 }
 
 class Saved : public ::testing::TestWithParam<Path> {
@@ -99,8 +101,12 @@ class Saved : public ::testing::TestWithParam<Path> {
     });
     expect_continues(make, trace(), [](Host&, std::uint64_t) {});
   }
-  static const Machine& machine() {
-    static const Machine made = machine_of({20, 70});
+  static Machine machine() {
+    Machine made = machine_of({20, 70});
+    if (!GetParam().delayed_hits) return made;
+    for (TierSpec& tier : made.tiers) tier.delayed_hits = true;
+    made.tiers[1].device.read_ns = 100;
+    made.backend.read_ns = 400;
     return made;
   }
   static const Accesses& trace() {
@@ -138,7 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Path{.admission = "nth(n=2)"}, Path{.admission = "probability(p=0.4)"},
                       Path{.admission = "bloom(window=30)"}, Path{.admission = "tinylfu"},
                       Path{.writes = "back", .admission = "staged(mode=data)"},
-                      Path{.admission = "size(most=1)/staged"}));
+                      Path{.admission = "size(most=1)/staged"}, Path{.delayed_hits = true},
+                      Path{.policy = "arc", .writes = "back", .delayed_hits = true}));
 
 TEST(SavedHosts, FleetsContinueDuringMigrations) {
   constexpr VmId kVms = 3;
