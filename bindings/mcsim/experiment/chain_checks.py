@@ -88,6 +88,12 @@ def check_chains(spec: ExperimentSpec, source: Source) -> None:
     complaints.tell()
 
 
+def refuse_chains(spec: ExperimentSpec, source: Source, what: str) -> None:
+    """Check that a workload has requests for blocks, as `what` needs."""
+    if spec.workload.chains is not None:
+        raise source.complain(("workload", "chains"), f"{what} does not run on chains")
+
+
 def _check_system(system: SystemSpec, index: int, source: Source) -> None:
     where = ("systems", index)
     if is_class(system.name):

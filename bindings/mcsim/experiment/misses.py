@@ -19,6 +19,7 @@ from mcsim.base.sizes import parse_capacity
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Inline
 from mcsim.exchange.miss_rows import MissRows
+from mcsim.experiment.chain_checks import refuse_chains
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared, View
@@ -255,6 +256,7 @@ def _system_replay(
 ) -> _Replay:
     """Open the workload of an experiment, for one of its systems."""
     refuse_states(experiment.spec, experiment.source, "a miss stream")
+    refuse_chains(experiment.spec, experiment.source, "a miss stream")
     workload = open_workload(
         experiment.spec, experiment.source, trace_dirs_given(trace_dirs), reporter
     )

@@ -29,6 +29,7 @@ from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config.spec import ExperimentSpec, SystemSpec
+from mcsim.experiment.chain_checks import refuse_chains
 from mcsim.experiment.code import AllowCode, Code, is_class, python_policies
 from mcsim.experiment.components import data_path_of
 from mcsim.experiment.environment import build_digest
@@ -156,6 +157,7 @@ def _folder_of_states(experiment: Experiment, given: str | os.PathLike[str] | No
     start = start_folder(experiment.spec, experiment.source)
     if start is not None and resolved(start) == resolved(folder):
         raise ConfigError(f"save_state: {folder}: the run starts from it: name another folder")
+    refuse_chains(experiment.spec, experiment.source, "--save-state")
     experiment.check_savable()
     check_writable(folder)
     return folder

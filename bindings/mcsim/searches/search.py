@@ -18,6 +18,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
 from mcsim.config.spec import SystemSpec
+from mcsim.experiment.chain_checks import refuse_chains
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
@@ -142,6 +143,7 @@ def _load(
     code = Code(source.code_folder, Permission.of(allow_code), handed)
     experiment = Experiment.of(source, code)
     refuse_states(experiment.spec, source, "a search")
+    refuse_chains(experiment.spec, source, "a search")
     if len(experiment.spec.tiers) != 2:
         raise source.complain(
             ("tiers",), f"a search is over two tiers, there are {len(experiment.spec.tiers)}"

@@ -17,6 +17,7 @@ from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import Source
 from mcsim.config.spec import SystemSpec
+from mcsim.experiment.chain_checks import refuse_chains
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
@@ -103,6 +104,7 @@ def search_settings(
     reporter = reporter or Reporter()
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
     refuse_states(experiment.spec, experiment.source, "a search")
+    refuse_chains(experiment.spec, experiment.source, "a search")
     cores = threads_given(threads)
     with reporter.live():
         dirs = trace_dirs_given(trace_dirs)

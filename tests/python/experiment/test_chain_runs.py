@@ -316,6 +316,34 @@ def test_keys_that_chains_do_not_have_are_refused(
     assert message in str(error.value)
 
 
+def test_what_needs_blocks_refuses_chains(tmp_path: Path) -> None:
+    file = Requests(14).write(tmp_path / "chains.jsonl")
+    given = experiment(file, ["lru"])
+    with pytest.raises(mc.ConfigError, match="--save-state does not run on chains"):
+        mc.run(given, out=tmp_path / "out", save_state=tmp_path / "states")
+    with pytest.raises(mc.ConfigError, match="a miss stream does not run on chains"):
+        mc.misses(given)
+    tiers = [{"device": "hbm", "capacity": 7}, {"device": "hbm", "capacity": 20}]
+    with pytest.raises(mc.ConfigError, match="a search does not run on chains"):
+        mc.search(given | {"tiers": tiers, "search": {"sizes": ["10%"]}})
+    with pytest.raises(mc.ConfigError, match="a search does not run on chains"):
+        mc.search_settings(given)
+
+
+def test_a_sweep_has_the_hits_of_runs(tmp_path: Path) -> None:
+    file = Requests(15).write(tmp_path / "chains.jsonl")
+    given = experiment(file, ["lru", eager("multicache", optimizer="exact")])
+    swept = mc.sweep(given | {"sweep": {"tiers.0.capacity": [9, 18]}}, out=tmp_path / "sweeps")
+    table = swept.to_pandas()
+    for capacity in (9, 18):
+        tiers = [{"device": "hbm", "capacity": capacity}]
+        rows = mc.run(given | {"tiers": tiers}, out=tmp_path / "out").prefix_hits()
+        cell = table[(table["tiers.0.capacity"] == capacity) & table.vm.isna()]
+        for system in ("lru", "multicache"):
+            (hits,) = cell[cell.system == system].hits
+            assert hits == rows[(rows.system == system) & (rows.vm == None)].hits[0]  # noqa: E711
+
+
 def test_generated_chains_follow_their_keys(tmp_path: Path) -> None:
     tenants = {
         "a": {"requests": 30, "sessions": 3, "instructions": 5, "turn": [2, 4], "longest": 20},
