@@ -143,9 +143,9 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
     throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
                                  machine.fleet.count())};
   }
-  raise_if_error(check_delayed_hits(name, *system, machine));
   give_optimizer(*system, name, std::move(optimizer), seed);
   if (counts_lookups) system = std::make_shared<LookupSystem>(std::move(system));
+  raise_if_error(check_delayed_hits(name, *system, machine));
   raise_if_error(check_actions(*system));
   return system;
 }

@@ -50,6 +50,7 @@ _FIXED: Mapping[str, tuple[Any, str]] = {
     "policy": ("lru", "prefix hits are exact for LRU; see `mcsim kv --policies` for others"),
     "chain": ("exclusive", "prefix hits are exact for exclusive tiers"),
     "admission": ("none", "a refused block leaves later blocks of its chain without a prefix"),
+    "prefetch": ("none", "a prefetched block may have no prefix in the cache"),
     "writes": ("through", "a KV cache has no writes"),
     "legacy": (False, "the authors' code reads addresses, or has another LRU"),
     "block_key": ("aligned", "chains have no addresses"),
@@ -79,6 +80,11 @@ def check_chains(spec: ExperimentSpec, source: Source) -> None:
         with complaints.kept():
             if is_given:
                 raise source.complain(where, "not of a workload of `chains`")
+    for index, tier in enumerate(spec.tiers):
+        with complaints.kept():
+            if tier.delayed_hits:
+                message = "not on chains: a touch would end the fetch of its block"
+                raise source.complain(("tiers", index, "delayed_hits"), message)
     with complaints.kept():
         if spec.interval.by_reference:
             raise source.complain(("interval",), "chains have a clock: expected a length of time")

@@ -46,6 +46,7 @@ class LookupSystem final : public System {
   }
   bool divides_hosts() const override { return counted_->divides_hosts(); }
   bool counts_bytes() const override { return counted_->counts_bytes(); }
+  bool can_delay_hits() const override { return false; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 

@@ -302,6 +302,14 @@ def test_systems_either_run_or_are_refused_with_a_reason(tmp_path: Path) -> None
             "policy: expected lru on chains: prefix hits are exact for LRU",
         ),
         ({"systems": [{"name": "static", "writes": "back"}]}, "a KV cache has no writes"),
+        (
+            {"systems": [{"name": "static", "prefetch": "readahead"}]},
+            "prefetch: expected none on chains",
+        ),
+        (
+            {"tiers": [{"device": "hbm", "capacity": 9, "delayed_hits": True}]},
+            "tiers[0].delayed_hits: not on chains",
+        ),
         ({"systems": ["own:Own"]}, "classes of Python do not run on chains"),
         ({"workload": {"chains": {}}}, "expected either a file or tenants"),
         ({"workload": {"chains": {"file": "absent.jsonl"}}}, "no file 'absent.jsonl'"),
