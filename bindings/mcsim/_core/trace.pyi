@@ -33,7 +33,6 @@ def checksum(
     *,
     first_row: int,
 ) -> int: ...
-
 def read_flat_columns(
     content: bytes, fields: Sequence[tuple[str, str, bool]]
 ) -> (

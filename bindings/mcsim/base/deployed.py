@@ -168,7 +168,7 @@ IN_USE: Mapping[str, str] = {
     "cachelib": "policy lru2q; not its slabs, and writes move blocks",
     "innodb": "policy midpoint; not its free list and read-ahead",
     "bluestore": "policy 2q(kin=0.5,kout=0.5), the data cache of Ceph; its rules are not compared",
-    "postgresql": "policy gclock, each read as PostgreSQL 15; not its ring for scans of large tables",
+    "postgresql": "policy gclock, each read as PostgreSQL 15; not its ring for large scans",
     "sqlite": "policy lru with one page less than cache_size, each read as SQLite 3.40",
     "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
 }

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from mcsim.results.results import Results
-from mcsim.results.tables import Totals, known, rows_by_vm, totals, whole
+from mcsim.results.tables import known, rows_by_vm, whole
+from mcsim.results.totals import Totals, totals
 from mcsim.tables.result_columns import schema_of_table
 
 PREFIX_HITS = schema_of_table("prefix_hits")
