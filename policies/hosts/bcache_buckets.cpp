@@ -20,7 +20,8 @@ BcacheBuckets::BcacheBuckets(const BcacheGeometry& geometry)
     : geometry_(geometry),
       buckets_(geometry.buckets),
       bucket_blocks_(geometry.bucket_blocks()),
-      priority_(buckets_),
+      bucket_shift_(std::countr_zero(bucket_blocks_)),
+      renewed_(buckets_),
       pinned_(buckets_),
       mark_(buckets_),
       sectors_(buckets_),
@@ -32,6 +33,7 @@ BcacheBuckets::BcacheBuckets(const BcacheGeometry& geometry)
       is_dirty_(geometry.blocks),
       available_(buckets_),
       until_gc_(static_cast<Count>(buckets_) * geometry.bucket_sectors / 16),
+      renewed_counts_(2 * kNew),
       open_(kOpenBuckets),
       open_after_(geometry.tasks),
       heap_(8 * (std::bit_ceil(buckets_) / 1024)) {
@@ -45,10 +47,7 @@ BcacheBuckets::BcacheBuckets(const BcacheGeometry& geometry)
   incoming_.limit = rounded(4 * reserve);
   // The superblock and the journal.
   const std::size_t fixed = 1 + std::clamp<std::size_t>(buckets_ / 128, 2, 256);
-  for (std::size_t i = 0; i < fixed; ++i) {
-    mark_[i] = Mark::kMetadata;
-    priority_[i] = kMetadataPriority;
-  }
+  for (std::size_t i = 0; i < fixed; ++i) mark_[i] = Mark::kMetadata;
   available_ -= fixed;
   fill_reserves();
   NoSink none;
@@ -83,7 +82,6 @@ Slot BcacheBuckets::allocate(Purpose purpose) {
   const bool has_data = purpose == Purpose::kData;
   sectors_[bucket] = static_cast<std::uint32_t>(geometry_.bucket_sectors);
   mark_[bucket] = has_data ? Mark::kClean : Mark::kMetadata;
-  priority_[bucket] = has_data ? kNew : kMetadataPriority;
   if (available_ > 0) --available_;
   return bucket;
 }
@@ -127,7 +125,7 @@ void BcacheBuckets::choose_victims() {
 }
 
 void BcacheBuckets::invalidate(std::size_t bucket) {
-  priority_[bucket] = kNew;
+  stop_ageing(bucket);
   pinned_[bucket] = 1;
   filled_[bucket] = 0;
 }
@@ -155,18 +153,12 @@ std::size_t BcacheBuckets::wanted_nodes() const {
   return 5 * keys <= 4 * node ? 2 : 3 + 10 * keys / (7 * node);
 }
 
+// All ageing buckets but those at 0 take part in the least priority.
 void BcacheBuckets::reduce_priorities() {
-  std::uint16_t* const priorities = priority_.data();
-  const std::uint16_t* const pinned = pinned_.data();
-  std::uint16_t least = kMetadataPriority;
-  for (std::size_t i = 0; i < buckets_; ++i) {
-    const std::uint16_t before = priorities[i];
-    const bool ages = (before != 0) & (before != kMetadataPriority) & (pinned[i] == 0);
-    const auto after = static_cast<std::uint16_t>(before - (ages ? 1 : 0));
-    priorities[i] = after;
-    least = std::min<std::uint16_t>(least, ages ? after : kMetadataPriority);
-  }
-  least_ = least;
+  renewed_at(++now_) = 0;
+  oldest_ = std::max(oldest_, now_ - kNew);
+  while (oldest_ < now_ && renewed_at(oldest_) == 0) ++oldest_;
+  least_ = oldest_ < now_ ? kNew - (now_ - oldest_) : kMetadataPriority;
 }
 
 BcacheBuckets::Usage BcacheBuckets::usage() const {

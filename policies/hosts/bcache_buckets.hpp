@@ -45,9 +45,8 @@ struct BcacheGeometry {
 //   void bypassed(BlockId block, BlockState before);  // without a free bucket
 //   void evicted(BlockId block);
 //
-// O(1) per request; a pass over all buckets for each 1/1024 of the cache's traffic and for each
-// invalidation, both vectorised. Memory: 4 bytes a block of the cache, 4.1 bytes a block of the
-// trace and 21 bytes a bucket.
+// O(1) per request, and a pass over all buckets for each invalidation. Memory: 4 bytes a block of
+// the cache, 4.1 bytes a block of the trace and 23 bytes a bucket.
 class BcacheBuckets {
  public:
   enum class BlockState : std::uint8_t { kAbsent, kClean, kDirty };
@@ -76,7 +75,12 @@ class BcacheBuckets {
   bool holds(BlockId block) const { return slot_after_[block] != 0; }
   bool is_dirty(BlockId block) const { return holds(block) && is_dirty_[block]; }
   // Record a read.
-  void renew(BlockId block) { priority_[bucket_of(block)] = kNew; }
+  void renew(BlockId block) {
+    const std::size_t bucket = bucket_of(block);
+    if (renewed_[bucket] == now_ || renewed_[bucket] == kAgeless) return;
+    stop_ageing(bucket);
+    start_ageing(bucket);
+  }
   void prefetch(BlockId block) const { prefetch_line(&slot_after_[block]); }
 
   // Append adjacent blocks to the open bucket of their task. A block that had an older copy leaves
@@ -102,7 +106,7 @@ class BcacheBuckets {
   BlockState remove(BlockId block) {
     if (!holds(block)) return BlockState::kAbsent;
     const std::size_t bucket = bucket_of(block);
-    const bool was_dirty = is_dirty_[block];
+    const bool was_dirty = dirty_[bucket] > 0 && is_dirty_[block];
     slot_after_[block] = 0;
     --live_[bucket];
     --live_blocks_;
@@ -121,8 +125,9 @@ class BcacheBuckets {
   absl::Status check() const;
 
  private:
-  static constexpr std::uint16_t kNew = 32'768;
-  static constexpr std::uint16_t kMetadataPriority = 65'535;
+  static constexpr std::uint32_t kNew = 32'768;
+  static constexpr std::uint32_t kMetadataPriority = 65'535;
+  static constexpr std::uint32_t kAgeless = 0;
   static constexpr std::size_t kOpenBuckets = 128;
   static constexpr std::size_t kBtreeReserve = 7;
 
@@ -152,7 +157,7 @@ class BcacheBuckets {
     return size <= 4 ? size : std::bit_ceil(size) - 1;
   }
 
-  std::size_t bucket_of(BlockId block) const { return (slot_after_[block] - 1) / bucket_blocks_; }
+  std::size_t bucket_of(BlockId block) const { return (slot_after_[block] - 1) >> bucket_shift_; }
   void clean(BlockId block, std::size_t bucket) {
     is_dirty_.clear(block);
     --dirty_[bucket];
@@ -180,7 +185,10 @@ class BcacheBuckets {
       ++dirty_[bucket];
       ++dirty_blocks_;
     }
-    if (--open.free == 0) pinned_[bucket] = 0;
+    if (--open.free == 0) {
+      pinned_[bucket] = 0;
+      start_ageing(bucket);
+    }
     sink.inserted(block, before);
   }
 
@@ -270,19 +278,41 @@ class BcacheBuckets {
   void reduce_priorities();
   void fill_reserves();
 
+  // The priority of a bucket begins at kNew and falls by one at every reduction, to 0. It is
+  // computed from the reduction of its last renewal. Ageless buckets have no data or are pinned;
+  // their priority has no effect.
+  std::uint32_t priority(std::size_t bucket) const {
+    return kNew - std::min(kNew, now_ - renewed_[bucket]);
+  }
+  void start_ageing(std::size_t bucket) {
+    renewed_[bucket] = now_;
+    ++renewed_at(now_);
+  }
+  void stop_ageing(std::size_t bucket) {
+    if (renewed_[bucket] != kAgeless && now_ - renewed_[bucket] <= kNew) {
+      --renewed_at(renewed_[bucket]);
+    }
+    renewed_[bucket] = kAgeless;
+  }
+  // Number of buckets renewed last at this reduction, one of the last kNew + 1.
+  std::uint32_t& renewed_at(std::uint32_t reduction) {
+    return renewed_counts_[reduction % renewed_counts_.size()];
+  }
+
   // Modulo 2^32, as in the kernel.
   std::uint32_t weight(std::size_t bucket) const {
-    const std::int64_t base = (kNew - least_) / 8;
-    const std::int64_t priority = std::int64_t{priority_[bucket]} - least_ + base;
-    return static_cast<std::uint32_t>(priority * sectors_[bucket]);
+    const std::int64_t least = least_;
+    const std::int64_t base = (std::int64_t{kNew} - least) / 8;
+    return static_cast<std::uint32_t>((priority(bucket) - least + base) * sectors_[bucket]);
   }
 
   BcacheGeometry geometry_;
   std::size_t buckets_;
   std::size_t bucket_blocks_;
+  int bucket_shift_;
   // By bucket.
-  Pages<std::uint16_t> priority_;
-  Pages<std::uint16_t> pinned_;  // 1: open or free; such buckets stay as they are
+  Pages<std::uint32_t> renewed_;  // number of the reduction before the last renewal; or kAgeless
+  Pages<std::uint16_t> pinned_;   // 1: open or free; such buckets stay as they are
   Pages<Mark> mark_;
   Pages<std::uint32_t> sectors_;  // live ones, as of the last garbage collection
   Pages<std::uint32_t> live_;     // blocks
@@ -299,7 +329,10 @@ class BcacheBuckets {
   std::size_t available_;
   Count until_gc_;
   Count age_ = 0;
-  std::uint16_t least_ = 0;  // priority of any bucket, as of the last change
+  std::uint32_t now_ = kNew + 1;  // reductions of priorities, counted from here
+  std::uint32_t oldest_ = 1;      // no bucket that ages was renewed last at a reduction before
+  std::uint32_t least_ = 0;       // priority of any bucket that ages, at the last reduction
+  std::vector<std::uint32_t> renewed_counts_;
   std::size_t priority_buckets_;
   std::vector<Slot> priorities_;
   std::vector<Slot> written_;  // empty but while priorities are written

@@ -93,16 +93,19 @@ BcacheHost::BcacheHost(const BcacheSetup& setup, const Accesses& trace)
 }
 
 void BcacheHost::number_blocks(const Accesses& trace) {
-  block_of_.resize(trace.id_count());
+  block_of_.reserve(trace.id_count());
   number_of_.resize(trace.id_count());
-  for (std::size_t i = 0; i < block_of_.size(); ++i) block_of_[i] = static_cast<BlockId>(i);
-  for (std::size_t vm = 0; vm < owners_.count() && trace.keeps_addresses; ++vm) {
-    const std::span blocks = std::span(block_of_).subspan(
-        owners_.first_of(vm), owners_.end_of(vm) - owners_.first_of(vm));
-    std::ranges::sort(blocks, {}, [&trace](BlockId block) { return trace.block_address[block]; });
-  }
-  for (std::size_t i = 0; i < block_of_.size(); ++i) {
-    number_of_[block_of_[i]] = static_cast<std::uint32_t>(i);
+  std::vector<std::pair<std::uint64_t, BlockId>> sorted;  // by address, of one VM
+  for (std::size_t vm = 0; vm < owners_.count(); ++vm) {
+    sorted.clear();
+    for (BlockId block = owners_.first_of(vm); block < owners_.end_of(vm); ++block) {
+      sorted.emplace_back(trace.keeps_addresses ? trace.block_address[block] : 0, block);
+    }
+    std::ranges::sort(sorted);
+    for (const auto& each : sorted) {
+      number_of_[each.second] = static_cast<std::uint32_t>(block_of_.size());
+      block_of_.push_back(each.second);
+    }
   }
 }
 

@@ -38,9 +38,10 @@ class SequentialStreams {
     make_latest(vm, index);
     Stream& stream = vm.streams[index];
     stream.bytes += request.bytes;
+    stream.end = request.offset + request.bytes;
     stream.last = request.time;
     stream.number = ++vm.requests;
-    vm.ends[index] = request.offset + request.bytes;
+    vm.ends[index] = short_end(stream.end);
     vm.last_bytes = stream.bytes;
     return limits_.average ? std::max(vm.average, stream.bytes) : stream.bytes;
   }
@@ -50,6 +51,7 @@ class SequentialStreams {
  private:
   struct Stream {
     std::uint64_t bytes = 0;
+    std::uint64_t end = 0;     // offset after its last byte
     Nanoseconds last = 0;      // time of its last request
     std::uint64_t number = 0;  // of that request in the VM
     // Neighbours in a ring by last request: the latest stream is before the oldest.
@@ -57,7 +59,7 @@ class SequentialStreams {
     std::uint32_t after = 0;
   };
   struct Vm {
-    std::vector<std::uint64_t> ends;  // by stream: offset after its last byte
+    std::vector<std::uint32_t> ends;  // by stream: short ends
     std::vector<Stream> streams;
     std::uint32_t oldest = 0;
     std::uint64_t requests = 0;
@@ -76,15 +78,21 @@ class SequentialStreams {
     }
   };
 
+  // The low bits of the sector. Ends that differ in other bits are told apart later.
+  static std::uint32_t short_end(std::uint64_t end) {
+    return static_cast<std::uint32_t>(end / 512);
+  }
+
   // Return the latest stream that the request continues, or the number of streams.
   std::size_t find(const Vm& vm, const RequestContext& request) const {
     const std::size_t count = vm.ends.size();
+    const std::uint32_t wanted = short_end(request.offset);
     bool is_end = false;
-    for (const std::uint64_t end : vm.ends) is_end |= end == request.offset;
+    for (const std::uint32_t end : vm.ends) is_end |= end == wanted;
     std::size_t found = count;
     for (std::size_t i = 0; is_end && i < count; ++i) {
       const Stream& stream = vm.streams[i];
-      if (vm.ends[i] != request.offset || request.time - stream.last >= limits_.timeout) continue;
+      if (stream.end != request.offset || request.time - stream.last >= limits_.timeout) continue;
       if (found == count || stream.number > vm.streams[found].number) found = i;
     }
     return found;
