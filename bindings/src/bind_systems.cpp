@@ -162,13 +162,16 @@ std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& 
 
 bool chooses_write_modes(const System& system) { return system.actions().has(Action::kWriteModes); }
 
-void bind_system(py::module_& m) {
+void bind_cache_dump(py::module_& m) {
   py::class_<CacheDump, std::shared_ptr<CacheDump>>(
       m, "CacheDump", "The mappings of a deployed cache, from its metadata." MCSIM_CONSTANT)
       .def(py::init(&make_cache_dump), py::kw_only(), py::arg("file"), py::arg("policy"),
            py::arg("block_bytes"), py::arg("cache_blocks"), py::arg("has_hints"),
            py::arg("text_line"), py::arg("cache_block"), py::arg("origin_block"),
            py::arg("is_dirty"), py::arg("hint"), py::arg("text_lines"));
+}
+
+void bind_system(py::module_& m) {
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
   m.def("describe_prefetchers", [] { return describe_registry(prefetch_registry()); });
@@ -211,6 +214,7 @@ void bind_system(py::module_& m) {
 void bind_systems(py::module_& parent) {
   py::module_ m = parent.def_submodule("engine");
   bind_machine(m);
+  bind_cache_dump(m);
   bind_system(m);
 }
 

@@ -12,26 +12,13 @@ _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")
 _INTERVAL = Column("interval", "interval", "count", "number of the interval", stored="int32")
 _INTERVALS = Column(
-    "intervals",
-    "intervals",
-    "count",
-    "length of a sequence of empty intervals in which nothing changes",
-    rare=True,
+    "intervals", "intervals", "count", "empty intervals in a row without a change", rare=True
 )
 _TIMES = Column(
-    "times",
-    "times",
-    "count",
-    "number of equal decisions in a row, in empty intervals",
-    rare=True,
+    "times", "times", "count", "number of equal decisions in a row, in empty intervals", rare=True
 )
 _WARM_UP = Column(
-    "warm_up",
-    "warm-up",
-    "flag",
-    "whether the interval only fills the caches; not stored",
-    optional=True,
-    rare=True,
+    "warm_up", "warm-up", "flag", "whether it fills caches; not stored", optional=True, rare=True
 )
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
 _HITS = Column("hits", "hits", "count", "accesses that are not misses or delayed", "more")
@@ -97,10 +84,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         *map(hidden, _OVER_LEGACY),
         hidden(
             Column(
-                "latency_gain_over_legacy",
-                "saved % over legacy",
-                "relative",
-                "latency against it",
+                "latency_gain_over_legacy", "saved % over legacy", "relative", "latency against it"
             )
         ),
         *map(hidden, _PATH),
