@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_held_out_traces_decide_the_rank() -> None:
     [
         ("Exits", "exit code 7"),
         ("Crashes", "SIGSEGV"),
-        ("Hangs", "not done after 3 s"),
+        ("Hangs", "not done after 20 s"),
         ("Hoards", "more memory than"),
         ("Draws", "different counts"),
         ("Raises", "not today"),
@@ -139,7 +140,7 @@ def test_a_hostile_candidate_costs_only_itself(folder: Path, kind: str, reason: 
         skewed(1),
         [f"hostile:{kind}", "hostile:Prints", "arc"],
         ["5%"],
-        seconds=3 if kind == "Hangs" else 60,
+        seconds=20 if kind == "Hangs" else 60,
         memory="700MiB",
         threads=1,
         allow_code=True,
@@ -250,10 +251,11 @@ def test_processes_end_with_their_parent(folder: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], env=dict(os.environ), check=False)
     assert ended.returncode == 9
-    left = subprocess.run(
-        ["pgrep", "-P", "1", "-f", "mcsim.contests.worker"], capture_output=True, check=False
-    )
-    assert left.stdout == b""
+    left = ["pgrep", "-P", "1", "-f", "mcsim.contests.worker"]
+    deadline = time.monotonic() + 60
+    while subprocess.run(left, capture_output=True, check=False).stdout:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_an_interruption_keeps_no_ranks(tmp_path: Path) -> None:
