@@ -135,8 +135,10 @@ def test_the_stack_is_not_asked_of_what_it_does_not_know(
         assert not Stack(replays_of(spec | {"systems": systems})).is_exact, other
     backend = {"device": "hdd", "vms": {"mixed": "3ms"}}
     assert not Stack(replays_of(spec | {"backend": backend})).is_exact
-    tiers = [spec["tiers"][0], spec["tiers"][1] | {"delayed_hits": True}]
-    assert not Stack(replays_of(spec | {"tiers": tiers})).is_exact
+    timed = clocked | {"ops": "reads", "systems": [{"name": "hierarchy"}]}
+    assert Stack(replays_of(timed)).is_exact
+    tiers = [timed["tiers"][0], timed["tiers"][1] | {"delayed_hits": True}]
+    assert not Stack(replays_of(timed | {"tiers": tiers})).is_exact
 
 
 @pytest.mark.parametrize("policy", ["arc / lru", "lru / s3-fifo", "2q(kin=0.1,kout=0.3) / lru"])
