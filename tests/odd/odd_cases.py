@@ -280,6 +280,37 @@ _DUMPED = {
     "systems": ["dm-cache"],
 }
 
+_TENANTS = {
+    "name": "tenants",
+    "interval": "100s",
+    "workload": {
+        "chains": {
+            "block_tokens": 16, "duration": "300s",
+            "tenants": {
+                "a": {"requests": 20, "sessions": 2, "instructions": 3, "turn": [1, 2],
+                      "longest": 9},
+                "b": {"requests": 20, "sessions": 3, "turn": [1, 4], "longest": 9,
+                      "start": "10s", "end": "200s"},
+            },
+        }
+    },
+    "tiers": [{"device": "dram", "capacity": 20}],
+    "systems": ["static"],
+}  # fmt: skip
+
+_CHAINS = {
+    "name": "chains",
+    "interval": "100s",
+    "workload": {
+        "chains": {
+            "file": "kv.jsonl", "ids": "prefix", "fields": {"tenant": "tenant"},
+            "block_tokens": 512,
+        }
+    },
+    "tiers": [{"device": "dram", "capacity": 20}],
+    "systems": ["lru"],
+}  # fmt: skip
+
 _DUMP = """\
 <superblock uuid="" block_size="64" nr_cache_blocks="2" policy="smq" hint_width="4">
   <mappings><mapping cache_block="0" origin_block="1" dirty="false"/></mappings>
@@ -327,6 +358,8 @@ EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
     "recorded.yaml": (_RECORDED, _RUN),
     "started.yaml": (_STARTED, _RUN),
     "dumped.yaml": (_DUMPED, _RUN),
+    "tenants.yaml": (_TENANTS, _RUN),
+    "chains.yaml": (_CHAINS, _RUN),
     "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
     "extending.yaml": (_EXTENDING, _RUN),
