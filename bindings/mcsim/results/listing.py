@@ -17,7 +17,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object, printable, read_regular
 from mcsim.config.placed import DeviceSpec
 from mcsim.results.differences import NO_CAUSE
-from mcsim.results.files import ENVIRONMENT, SPEC, TIMINGS
+from mcsim.results.files import DONE, ENVIRONMENT, SPEC, TIMINGS
 from mcsim.results.foreign import check_environment, check_timings
 from mcsim.results.packs import PackFolder, open_pack
 from mcsim.results.stored import Run, bytes_below, name_of, runs_in
@@ -70,7 +70,7 @@ def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
             there = {row["run"] for row in rows if row["state"] == "finished"}
             rows += [row for row in _describe_packed(pack) if row["run"] not in there]
     never = datetime.max.replace(tzinfo=UTC)
-    rows.sort(key=lambda row: (row["started"] or never, row["run"]))
+    rows.sort(key=lambda row: (row["started"] or never, row.get("ended", 0), row["run"]))
     return pa.Table.from_pylist(rows, schema=RUNS)
 
 
@@ -79,6 +79,9 @@ def _describe(run: Run) -> dict[str, Any]:
     environment = _read_or_nothing(run.path / ENVIRONMENT)
     timings = _read_or_nothing(run.path / TIMINGS)
     told = _described(run.run_id, run.state, environment, timings)
+    # Starts are in seconds; of runs that started in the same second, the ends differ.
+    with suppress(OSError):
+        told["ended"] = (run.path / DONE).stat().st_mtime_ns
     return told | {"bytes": bytes_below(run.path), "path": printable(run.path), "pack": None}
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -150,6 +151,18 @@ def test_a_name_is_that_of_its_newest_run(out: Path) -> None:
     (second / "DONE").unlink()
     assert find_run("tiny", out, on_several=told.append) == first
     assert told == []
+
+
+def test_runs_of_one_second_are_listed_by_their_ends(out: Path) -> None:
+    runs = two(out)
+    for run in runs:
+        file = run / "environment.json"
+        same = json.loads(file.read_text()) | {"started": "2025-01-02T00:00:00+00:00"}
+        file.write_text(json.dumps(same))
+    for order in (runs, tuple(reversed(runs))):
+        for second, run in enumerate(order):
+            os.utime(run / "DONE", (second, second))
+        assert list_runs(out)["run"].to_pylist() == [run.name for run in order]
 
 
 def test_one_id_may_begin_as_another(tmp_path: Path) -> None:
