@@ -114,7 +114,8 @@ class DelayedHits : public ::testing::Test {
     (*host)->replay(trace, {0, trace.request_count()});
     EXPECT_TRUE((*host)->check_invariants().ok());
     const VmCounters counts = (*host)->counters()[0];
-    const VmCounters none{.tiers = std::vector<TierCounters>(1)};
+    VmCounters none;
+    none.tiers.resize(1);
     EXPECT_TRUE(check_conservation(none, counts).ok()) << check_conservation(none, counts);
     return counts;
   }
