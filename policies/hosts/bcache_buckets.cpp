@@ -116,10 +116,27 @@ void BcacheBuckets::write_priorities() {
   std::swap(priorities_, written_);
 }
 
+// Few buckets have less weight than those in a full heap, so groups of them are compared at once.
 void BcacheBuckets::choose_victims() {
+  constexpr std::uint32_t kNever = ~std::uint32_t{0};
+  constexpr std::size_t kGroup = 16;
   heap_.clear();
-  for (std::size_t i = 0; i < buckets_; ++i) {
-    if (is_reusable(i)) heap_.offer(weight(i), static_cast<Slot>(i));
+  std::size_t next = 0;
+  for (; next < buckets_ && !heap_.is_full(); ++next) {
+    if (is_reusable(next)) heap_.offer(weight(next), static_cast<Slot>(next));
+  }
+  for (; next < buckets_; next += kGroup) {
+    std::array<std::uint32_t, kGroup> weights;
+    const std::size_t count = std::min(kGroup, buckets_ - next);
+    std::uint32_t least = kNever;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i] = is_reusable(next + i) ? weight(next + i) : kNever;
+      least = std::min(least, weights[i]);
+    }
+    if (least >= heap_.greatest_weight()) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      heap_.offer(weights[i], static_cast<Slot>(next + i));
+    }
   }
   heap_.turn();
 }

@@ -164,7 +164,7 @@ class BcacheBuckets {
     --dirty_blocks_;
   }
   bool is_reusable(std::size_t bucket) const {
-    return pinned_[bucket] == 0 && (mark_[bucket] == Mark::kNone || mark_[bucket] == Mark::kClean);
+    return (pinned_[bucket] == 0) & (mark_[bucket] <= Mark::kClean);
   }
   List& list(Purpose purpose) { return lists_[static_cast<std::size_t>(purpose)]; }
 
@@ -244,8 +244,10 @@ class BcacheBuckets {
     choose_victims();
     for (; !incoming_.is_full() && !heap_.empty(); heap_.pop()) {
       const Slot bucket = heap_.top();
+      const std::size_t first = bucket * bucket_blocks_;
+      for (std::size_t i = 0; i < filled_[bucket]; ++i) prefetch(block_at_[first + i]);
       for (std::size_t i = 0; i < filled_[bucket]; ++i) {
-        const std::size_t slot = bucket * bucket_blocks_ + i;
+        const std::size_t slot = first + i;
         const BlockId block = block_at_[slot];
         if (slot_after_[block] != slot + 1) continue;
         remove(block);

@@ -18,6 +18,9 @@ class BoundedHeap {
 
   void clear() { entries_.clear(); }
   bool empty() const { return entries_.empty(); }
+  bool is_full() const { return entries_.size() >= limit_; }
+  // Of a full heap before turn(): no slot enters with this weight or more.
+  std::uint32_t greatest_weight() const { return entries_.front().weight; }
   Slot top() const { return entries_.front().slot; }
 
   // Add a slot while there is space, or if it has less weight than the greatest one.
