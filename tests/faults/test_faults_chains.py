@@ -39,7 +39,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(2_000):
             key = draw.choice("ab"), draw.randrange(20)
             prompt = last.get(key, [])
-            prompt = prompt[: draw.randrange(len(prompt) + 1)] + [10 * i, 10 * i + 1]
+            prompt = [*prompt[: draw.randrange(len(prompt) + 1)], 10 * i, 10 * i + 1]
             last[key] = prompt
             line = {"timestamp": 100 * i, "input_length": 64 * len(prompt), "hash_ids": prompt}
             file.write(json.dumps({**line, "tenant": key[0]}) + "\n")

@@ -84,7 +84,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(600):
             key = draw.choice("ab"), draw.randrange(9)
             prompt = last.get(key, [])
-            prompt = prompt[: draw.randrange(len(prompt) + 1)] + [10 * i, 10 * i + 1]
+            prompt = [*prompt[: draw.randrange(len(prompt) + 1)], 10 * i, 10 * i + 1]
             last[key] = prompt
             line = {"timestamp": 100 * i, "input_length": 64 * len(prompt) - 3, "hash_ids": prompt}
             file.write(json.dumps({**line, "tenant": key[0]}) + "\n")
@@ -143,9 +143,7 @@ def test_a_stopped_command_resumes(
     assert_alike(resumed, whole)
 
 
-def test_a_changed_file_is_another_run(
-    experiment: Path, whole: mc.Results, tmp_path: Path
-) -> None:
+def test_a_changed_file_is_another_run(experiment: Path, whole: mc.Results, tmp_path: Path) -> None:
     lines = (experiment.parent / "kv.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "kv.jsonl").write_text("".join(lines[:-1]))
     (tmp_path / "kv.yaml").write_text(EXPERIMENT)
