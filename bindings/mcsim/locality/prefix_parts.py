@@ -44,7 +44,7 @@ def prefix_tiers(
     Parameters
     ----------
     curve : PrefixCurve
-        Of the trace; with `block_bytes`, the table has bytes.
+        Of the trace, with tails touched first; with `block_bytes`, the table has bytes.
     tiers : mapping of str to int
         Capacities in blocks, from the first tier on.
     rule : {'exclusive', 'inclusive', 'copy-on-eviction'}
