@@ -73,11 +73,11 @@ py::array_t<std::uint8_t> tiers_of_copies(const GivenChains& given,
 }
 
 // Return the depths of blocks, as of chain_depths.
-py::array_t<std::uint32_t> depths_of(const GivenChains& given, std::size_t pieces) {
+py::array_t<std::uint32_t> depths_of(const GivenChains& given) {
   const Chains chains = chains_from(given);
   py::array_t<std::uint32_t> depths(static_cast<py::ssize_t>(chains.blocks.size()));
   const std::span<std::uint32_t> found(depths.mutable_data(), chains.blocks.size());
-  raise_if_error(without_gil([&] { return chain_depths(chains, pieces, found); }));
+  raise_if_error(without_gil([&] { return chain_depths(chains, found); }));
   return read_only(std::move(depths));
 }
 
@@ -120,7 +120,7 @@ std::optional<py::list> columns_of_lines(const py::bytes& content,
 
 void bind_chains(py::module_& parent) {
   py::module_ m = parent.attr("policies");
-  m.def("chain_depths", &depths_of, py::arg("chains"), py::arg("pieces"));
+  m.def("chain_depths", &depths_of, py::arg("chains"));
   m.def("count_values", &counts_of, py::arg("values").noconvert(), py::arg("end"));
   m.def(
       "chain_conflicts",

@@ -1,108 +1,94 @@
 #include "policies/replay/chain_depths.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "core/base/guarded.hpp"
-#include "core/base/pages.hpp"
-#include "core/locality/distances/exact_distances.hpp"
-#include "core/locality/distances/piece_distances.hpp"
-#include "core/locality/distances/reuse_distance.hpp"
-#include "core/trace/accesses.hpp"
 
 namespace mcsim {
 namespace {
 
-// Blocks whose distances fit the processor's caches.
-constexpr std::size_t kPart = std::size_t{1} << 14;
+constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
-// The time of scanning an access backwards, as a share of that of counting it.
-constexpr double kScanCost = 0.1;
+// A Fenwick tree: the number of blocks by the request that touched them last.
+class LastTouches {
+ public:
+  explicit LastTouches(std::size_t requests) : sums_(requests + 1) {}
 
-// Return the first request of each piece, and the end.
-std::vector<std::size_t> cuts_of(const Chains& chains, std::size_t pieces) {
-  const auto blocks = static_cast<double>(chains.blocks.size());
-  const double whole = 1 - std::pow(1 - kScanCost, pieces);
-  std::vector<std::size_t> cuts{0};
-  for (std::size_t i = 1; i < pieces; ++i) {
-    const double share = (1 - std::pow(1 - kScanCost, i)) / whole;
-    const auto at =
-        std::ranges::upper_bound(chains.starts, static_cast<std::int64_t>(share * blocks));
-    cuts.push_back(std::min(static_cast<std::size_t>(at - chains.starts.begin()), chains.size()));
+  void add(std::size_t request, std::int32_t blocks) {
+    for (std::size_t i = request + 1; i < sums_.size(); i += i & (~i + 1)) sums_[i] += blocks;
+    total_ += blocks;
   }
-  cuts.push_back(chains.size());
-  return cuts;
-}
-
-// Stores the blocks of a piece in the order in which its requests touch them.
-void store_touched(const Chains& chains, RequestRange piece, std::span<BlockId> touched) {
-  for (std::size_t i = piece.begin; i < piece.end; ++i) {
-    std::ranges::reverse_copy(chains.chain(i), touched.begin() + chains.starts[i]);
+  // The blocks that later requests touched last.
+  std::int32_t after(std::size_t request) const {
+    std::int32_t sum = total_;
+    for (std::size_t i = request + 1; i > 0; i &= i - 1) sum -= sums_[i];
+    return sum;
   }
-}
 
-// Turns the distances of blocks from `at` on into depths. `request` is that of the first of them or
-// an earlier one.
-absl::Status find_depths(const Chains& chains, std::span<const Count> distances, std::size_t at,
-                         std::size_t& request, std::span<std::uint32_t> depths) {
-  const auto never = static_cast<std::uint32_t>(chains.unique);
-  const std::size_t begin = at;
-  const std::size_t end = at + distances.size();
-  while (at < end) {
-    while (static_cast<std::size_t>(chains.starts[request + 1]) <= at) ++request;
-    const auto first = static_cast<std::size_t>(chains.starts[request]);
-    const std::size_t stop = std::min(end, static_cast<std::size_t>(chains.starts[request + 1]));
-    bool is_twice = false;
-    for (; at < stop; ++at) {
-      const Count distance = distances[at - begin];
-      const auto touched = static_cast<Count>(at - first);
-      is_twice |= distance != kCold && distance < touched;
-      depths[at] = distance == kCold ? never : static_cast<std::uint32_t>(distance - touched);
+ private:
+  std::vector<std::int32_t> sums_;
+  std::int32_t total_ = 0;
+};
+
+class ChainStack {
+ public:
+  explicit ChainStack(const Chains& chains)
+      : chains_(chains),
+        last_(chains.unique, kNever),
+        first_left_(chains.size()),
+        touches_(chains.size()),
+        never_(static_cast<std::uint32_t>(chains.unique)) {}
+
+  // Look up and touch the blocks of the next request; `depths` are in the order of touching.
+  absl::Status access(std::uint32_t request, std::span<std::uint32_t> depths) {
+    const std::span<const BlockId> chain = chains_.chain(request);
+    std::size_t at = 0;
+    while (at < chain.size()) {
+      const std::uint32_t last = last_[chain[at]];
+      if (last == request) return invalid_argument("request {}: has a block twice", request + 1);
+      const std::size_t begin = at;
+      for (; at < chain.size() && last_[chain[at]] == last; ++at) last_[chain[at]] = request;
+      const std::span<std::uint32_t> of_run = depths.subspan(chain.size() - at, at - begin);
+      if (last == kNever) {
+        std::ranges::fill(of_run, never_);
+        continue;
+      }
+      if (first_left_[last] != begin || chains_.chain(last)[begin] != chain[begin]) {
+        return invalid_argument("request {}: has a block that follows different blocks",
+                                request + 1);
+      }
+      first_left_[last] = static_cast<std::uint32_t>(at);
+      touches_.add(last, -static_cast<std::int32_t>(at - begin));
+      // Blocks of earlier runs of this request were above, and are not in the tree.
+      auto depth =
+          static_cast<std::uint32_t>(touches_.after(last)) + static_cast<std::uint32_t>(at);
+      for (std::uint32_t& of_block : of_run) of_block = --depth;
     }
-    if (is_twice) return invalid_argument("request {}: has a block twice", request + 1);
+    touches_.add(request, static_cast<std::int32_t>(chain.size()));
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
 
-absl::Status depths_of_piece(const Chains& chains, std::span<const BlockId> touched,
-                             RequestRange range, std::span<std::uint32_t> depths) {
-  const auto begin = static_cast<std::size_t>(chains.starts[range.begin]);
-  const auto end = static_cast<std::size_t>(chains.starts[range.end]);
-  const std::vector<BlockId> stack = stack_after(touched.first(begin), chains.unique);
-  DenseDistances engine(chains.unique, numbers_of(std::span<const BlockId>(stack)));
-  std::vector<Count> distances(std::min(kPart, end - begin));
-  std::size_t request = range.begin;
-  for (std::size_t at = begin; at < end; at += distances.size()) {
-    distances.resize(std::min(kPart, end - at));
-    engine.process(numbers_of(touched.subspan(at, distances.size())), distances);
-    MCSIM_RETURN_IF_ERROR(find_depths(chains, distances, at, request, depths));
-  }
-  return absl::OkStatus();
-}
+ private:
+  const Chains& chains_;
+  std::vector<std::uint32_t> last_;        // the request that touched each block last
+  std::vector<std::uint32_t> first_left_;  // blocks of each request that later ones have touched
+  LastTouches touches_;
+  std::uint32_t never_;
+};
 
 }  // namespace
 
-absl::Status chain_depths(const Chains& chains, std::size_t pieces,
-                          std::span<std::uint32_t> depths) {
-  const auto for_each_piece = [&](auto&& work) {
-    const std::vector<std::size_t> cuts = cuts_of(chains, pieces);
-    tbb::parallel_for(
-        std::size_t{0}, pieces, [&](std::size_t i) { work(i, RequestRange{cuts[i], cuts[i + 1]}); },
-        tbb::simple_partitioner());
-  };
-  return guarded("depths of chains", [&] {
-    Pages<BlockId> touched(chains.blocks.size());
-    const std::span<BlockId> all(touched.data(), touched.size());
-    for_each_piece([&](std::size_t, RequestRange piece) { store_touched(chains, piece, all); });
-    std::vector<absl::Status> done(pieces);
-    for_each_piece([&](std::size_t i, RequestRange piece) {
-      done[i] =
-          guarded("depths of chains", [&] { return depths_of_piece(chains, all, piece, depths); });
-    });
-    for (const absl::Status& status : done) MCSIM_RETURN_IF_ERROR(status);
+absl::Status chain_depths(const Chains& chains, std::span<std::uint32_t> depths) {
+  return guarded("depths of chains", [&]() -> absl::Status {
+    ChainStack stack(chains);
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      const auto begin = static_cast<std::size_t>(chains.starts[i]);
+      MCSIM_RETURN_IF_ERROR(stack.access(static_cast<std::uint32_t>(i),
+                                         depths.subspan(begin, chains.chain(i).size())));
+    }
     return absl::OkStatus();
   });
 }

@@ -19,9 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute
+import pyarrow.json  # noqa: F401
 from numpy.typing import NDArray
 
+# Modules of both tools are imported before they are timed.
 import mcsim as mc
+import mcsim.locality.prefixes
+import mcsim.traces.chain_files
 
 PEER = "kvcache-simulator==0.1.3"
 BLOCK = 512

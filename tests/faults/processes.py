@@ -90,9 +90,10 @@ class ForkServer:
         asked = {"do": do, "output": str(output), "calls": str(calls), **work}
         return Process(self, int(self.ask(asked)), output, calls)
 
-    def run(self, out: Path, *options: str, **work: Any) -> Process:
-        """Start a run of the tiny experiment."""
-        arguments = ["run", str(TINY), "--results", str(out), "--no-figures", "--quiet", *options]
+    def run(self, out: Path, *options: str, experiment: Path = TINY, **work: Any) -> Process:
+        """Start a run, of the tiny experiment unless another one is given."""
+        file = str(experiment)
+        arguments = ["run", file, "--results", str(out), "--no-figures", "--quiet", *options]
         return self.start("command", arguments=arguments, **work)
 
     def close(self) -> None:
@@ -116,7 +117,8 @@ def final_runs(out: Path) -> list[Path]:
     """The folders that have the name of a finished run."""
     if not out.is_dir():
         return []
-    return [path for path in out.iterdir() if path.name.startswith("tiny-") and not path.suffix]
+    names = ("tiny-", "chains-")
+    return [path for path in out.iterdir() if path.name.startswith(names) and not path.suffix]
 
 
 def assert_whole(out: Path) -> None:

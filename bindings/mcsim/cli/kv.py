@@ -176,13 +176,14 @@ def kv(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.sizes import share_given
-    from mcsim.cli.kv_tables import check_bytes, check_modes, parts_of
+    from mcsim.cli.kv_options import check_together, options_given
+    from mcsim.cli.kv_tables import check_bytes, parts_of
 
+    check_together(options_given())
     ratio = None if target is None else share_given("--target-token-hits", target, zero=True)
     tiers = {name: given.pop(name) for name in ("tiers", "tier_rule", "bandwidth", "prefill")}
-    modes = {"--policies": policies, "--per-tenant": per_tenant, "--interval": given["interval"]}
-    modes |= {"--sharing": sharing, "--partition": partition, "--tiers": tiers["tiers"]}
-    check_modes({**modes, "--target-token-hits": target}, given, pin, tiers)
+    modes = {"--policies": policies, "--sharing": sharing}
+    modes |= {"--partition": partition, "--tiers": tiers["tiers"]}
     in_bytes = {"--sizes": sizes, "--tiers": tiers["tiers"], "--partition": partition}
     check_bytes(in_bytes, has_bytes=bool(given["bytes_per_token"] or given["model"]))
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once

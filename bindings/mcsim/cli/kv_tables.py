@@ -68,33 +68,6 @@ def _checked(token_bytes: int) -> int:
     return token_bytes
 
 
-def check_modes(
-    modes: dict[str, object], curve: dict[str, Any], pin: str, tiers: dict[str, object]
-) -> None:
-    """Raise ConfigError for options that do not go together."""
-    from mcsim.base.errors import ConfigError
-
-    given = [name for name, value in modes.items() if value not in (None, False)]
-    is_curve = given[:1] != ["--policies"]
-    if given == ["--interval", "--partition"]:
-        given = given[1:]
-    if len(given) > 1 and not (is_curve and given[1:] == ["--target-token-hits"]):
-        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    if pin != "none" and modes["--policies"] is None:
-        raise ConfigError("--pin: of which policies? --policies has them")
-    if curve["rate"] and given and given[0] not in ("--tiers", "--target-token-hits"):
-        raise ConfigError(f"{given[0]} and --rate: one at a time")
-    if modes["--partition"] is not None and curve["warm_up"] != "0":
-        raise ConfigError("--partition and --warm-up: not together")
-    if curve["optimizer"] != "exact" and modes["--partition"] is None:
-        raise ConfigError("--optimizer: of what? --partition divides a cache")
-    for name in ("tier_rule", "bandwidth", "prefill"):
-        if tiers[name] not in (None, "exclusive") and tiers["tiers"] is None:
-            raise ConfigError(f"--{name.replace('_', '-')}: of which tiers? --tiers has them")
-    if tiers["tier_rule"] == "copy-on-eviction" and (curve["rate"] or curve["touches"][0] == "h"):
-        raise ConfigError("--tier-rule copy-on-eviction: not with --rate, or --order head-first")
-
-
 def _pairs(option: str, text: str) -> dict[str, str]:
     from mcsim.base.errors import ConfigError
 

@@ -328,6 +328,8 @@ def prefix_bound(
     int
         Hits among the lookups of the requests from `first` on.
     """
+    if blocks == 0:
+        return 0
     is_lookup = accesses.request_op == 0
     ids = np.ascontiguousarray(accesses.ids[is_lookup])
     warm = int(is_lookup[:first].sum())

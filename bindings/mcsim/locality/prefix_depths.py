@@ -15,15 +15,11 @@ from numpy.typing import NDArray
 from mcsim._core import locality as _locality
 from mcsim._core import policies as _policies
 from mcsim.base.errors import mistakes_in
-from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_count, parse_share
 from mcsim.traces.chains import ChainTrace
 
 FullHit = Literal["all", "minus-one-block", "minus-one-token"]
 """What a request hits if all its tokens are cached."""
-
-_MOST_PIECES = 8  # more would read more than they count
-_LEAST_PIECE = 1 << 18  # blocks
 
 
 class Depths(NamedTuple):
@@ -49,13 +45,9 @@ def _never(trace: ChainTrace) -> int:
 
 
 def tail_first(trace: ChainTrace) -> Depths:
-    """Return the depths if a request touches its tail first.
-
-    Threads take parts of the requests.
-    """
+    """Return the depths if a request touches its tail first."""
     never = _never(trace)
-    pieces = max(1, min(threads_given(None), _MOST_PIECES, len(trace.blocks) // _LEAST_PIECE))
-    depths = _policies.chain_depths((trace.starts, trace.blocks, never), pieces)
+    depths = _policies.chain_depths((trace.starts, trace.blocks, never))
     last = np.full(len(trace), never, np.uint32)
     has_blocks = trace.lengths > 0
     last[has_blocks] = depths[trace.starts[:-1][has_blocks]]

@@ -44,7 +44,7 @@ def prefix_tiers(
     Parameters
     ----------
     curve : PrefixCurve
-        Of the trace; with `block_bytes`, the table has bytes.
+        Of the trace, with tails touched first; with `block_bytes`, the table has bytes.
     tiers : mapping of str to int
         Capacities in blocks, from the first tier on.
     rule : {'exclusive', 'inclusive', 'copy-on-eviction'}
@@ -78,7 +78,7 @@ def prefix_tiers(
     """
     rates = dict(bandwidth or {})
     if unknown := [name for name in rates if name not in tiers]:
-        raise ConfigError(f"bandwidth: no tier {shortened(unknown[0])}")
+        raise ConfigError(f"bandwidth: no tier {shortened(unknown[0])} (one of {', '.join(tiers)})")
     if rates and curve.block_bytes is None:
         raise ConfigError("bandwidth: needs block_bytes, which this curve does not have")
     for name, rate in {**rates, **({} if prefill is None else {"prefill": prefill})}.items():

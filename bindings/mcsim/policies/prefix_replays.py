@@ -78,7 +78,8 @@ def prefix_replay(
         As of `prefix_curve`.
     pin : {'none', 'arrival-to-finish'}
         Whether running requests pin their cached blocks, which are used once more when the request
-        finishes. Needs `finish_times` of the trace, and policies of leaves.
+        finishes. Needs `finish_times` of the trace, and policies of leaves; the bound holds for
+        them, too.
     warm_up : int or str
         As of `prefix_curve`.
     block_bytes : int, optional
@@ -178,7 +179,7 @@ def finishes_of(
     ----------
     trace : ChainTrace
     policies : sequence of str
-        Names of the policies, which must be those of leaves.
+        Names of the policies, which must be those of leaves, or the bound.
 
     Returns
     -------
@@ -193,8 +194,9 @@ def finishes_of(
         raise ConfigError(f"{trace.label}: pin: the trace has no finish times")
     if trace.times is None:
         raise ConfigError(f"{trace.label}: pin: the trace has finish times, but no arrivals")
-    if other := next((name for name in policies if name not in _policies.leaf_rules), None):
-        raise ConfigError(f"pin: not for {other}; for {', '.join(_policies.leaf_rules)}")
+    pinning = (*_policies.leaf_rules, PREFIX_BOUND)
+    if other := next((name for name in policies if name not in pinning), None):
+        raise ConfigError(f"pin: not for {other}, which evicts any block; for {', '.join(pinning)}")
     order = np.argsort(trace.finish_times, kind="stable")
     before = np.searchsorted(trace.finish_times[order], trace.times, "left")
     return order.astype(np.uint32), before.astype(np.uint32)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.arguments import shortened
+from mcsim.base.errors import ConfigError, HostError, TraceError, exit_code_of
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.chains import ChainsSpec
 from mcsim.references.workload import Workload, WorkloadVm
@@ -68,22 +70,40 @@ def _read(
     trace_dirs: Sequence[Path],
     reporter: Reporter,
 ) -> ChainTrace:
-    file = source.folder / name
-    if not file.is_file():
-        found = TraceFinder(trace_dirs).find(name, source.folder)
-        if found is None or not found.is_file():
-            raise source.complain((*_WHERE, "file"), f"no file {name!r} {searched(trace_dirs)}")
-        file = found
+    file = _file_of(name, source, trace_dirs)
     with reporter.stage("parse", unit="requests", about=file.name) as stage:
-        try:
+        with _blaming(source, name):
             chains = read_chains(
                 file, ids=given.ids, block_tokens=given.block_tokens, fields=given.fields
             )
-        except ConfigError as error:
-            raise source.complain(_WHERE, str(error)) from None
         stage.update(len(chains))
     for note in chains.notes:
         reporter.note(note)
     if not len(chains.blocks):
         raise source.complain((*_WHERE, "file"), f"no blocks in {name!r}")
     return chains
+
+
+def _file_of(name: str, source: Source, trace_dirs: Sequence[Path]) -> Path:
+    """Find the file of an experiment."""
+    with _blaming(source, name):
+        found = TraceFinder(trace_dirs).find(name, source.folder)
+    where = (*_WHERE, "file")
+    if found is None and (source.folder / name).is_dir():
+        raise source.complain(where, f"{shortened(name)} is a folder, expected a file")
+    if found is None:
+        raise source.complain(where, f"no file {shortened(name)} {searched(trace_dirs)}")
+    return found
+
+
+@contextmanager
+def _blaming(source: Source, name: str) -> Iterator[None]:
+    """Add the place of a file in the experiment to all errors of the file."""
+    try:
+        yield
+    except (ConfigError, TraceError, HostError) as error:
+        raise type(error)(str(source.complain(_WHERE, str(error)))) from None
+    except OSError as error:
+        wrong = ConfigError if exit_code_of(error) == ConfigError.exit_code else HostError
+        message = f"{shortened(name)}: {error.strerror}"
+        raise wrong(str(source.complain((*_WHERE, "file"), message))) from None

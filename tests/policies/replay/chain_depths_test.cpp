@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -62,30 +63,25 @@ Depths naive_depths(const Chains& chains) {
   return depths;
 }
 
-Depths depths_in(const Chains& chains, std::size_t pieces) {
+Depths depths_in(const Chains& chains) {
   Depths depths(chains.blocks.size());
-  EXPECT_TRUE(chain_depths(chains, pieces, depths).ok());
+  EXPECT_TRUE(chain_depths(chains, depths).ok());
   return depths;
 }
 
-TEST(ChainDepths, EqualAStackInAnyNumberOfPieces) {
+TEST(ChainDepths, EqualAStack) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Requests made = some_requests(random, random.below(60), 1 + random.below(6));
-    const Depths expected = naive_depths(made.chains());
-    for (const std::size_t pieces : {1, 2, 3, 8}) {
-      ASSERT_EQ(depths_in(made.chains(), pieces), expected) << seed << ", pieces " << pieces;
-    }
+    ASSERT_EQ(depths_in(made.chains()), naive_depths(made.chains())) << seed;
   }
 }
 
-// More blocks than one part, in requests that cross its bounds.
 TEST(ChainDepths, OfManyBlocks) {
   Random random(1);
   const Requests made = some_requests(random, 3000, 40);
   ASSERT_GT(made.blocks.size(), 50'000);
-  const Depths whole = depths_in(made.chains(), 1);
-  EXPECT_EQ(depths_in(made.chains(), 4), whole);
+  const Depths whole = depths_in(made.chains());
   // In the order of touching, depths of a request never grow.
   for (std::size_t i = 0; i < made.chains().size(); ++i) {
     const auto [begin, end] = std::pair{made.starts[i], made.starts[i + 1]};
@@ -93,12 +89,17 @@ TEST(ChainDepths, OfManyBlocks) {
   }
 }
 
-TEST(ChainDepths, ABlockTwiceInARequestIsAnError) {
-  const std::vector<std::int64_t> starts{0, 1, 4};
-  const std::vector<BlockId> blocks{0, 1, 2, 1};
-  Depths depths(4);
+std::string message_of(std::vector<std::int64_t> starts, std::vector<BlockId> blocks) {
+  Depths depths(blocks.size());
   const Chains chains{.starts = starts, .blocks = blocks, .unique = 3};
-  EXPECT_EQ(chain_depths(chains, 1, depths).message(), "request 2: has a block twice");
+  return std::string(chain_depths(chains, depths).message());
+}
+
+TEST(ChainDepths, OtherThanChainsAreErrors) {
+  EXPECT_EQ(message_of({0, 1, 4}, {0, 1, 2, 1}), "request 2: has a block twice");
+  const std::string reason = "has a block that follows different blocks";
+  EXPECT_EQ(message_of({0, 2, 3}, {0, 1, 1}), "request 2: " + reason);
+  EXPECT_EQ(message_of({0, 1, 3}, {0, 1, 0}), "request 2: " + reason);
 }
 
 }  // namespace

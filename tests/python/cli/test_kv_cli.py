@@ -104,22 +104,14 @@ def test_tiers(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     }  # fmt: skip
     for wrong, message in {
         ("--tier-rule", "inclusive"): "--tier-rule: of which tiers?",
-        (
-            "--tiers",
-            "gpu=1",
-            "--tier-rule",
-            "copy-on-eviction",
-            "--order",
-            "head-first",
-        ): "--tier-rule copy-on-eviction: not with --rate, or --order head-first",
-        ("--per-tenant", "--rate", "1%"): "--per-tenant and --rate: one at a time",
+        ("--per-tenant", "--rate", "1%"): "--per-tenant and --rate: not together",
         ("--tiers", "gpu"): "--tiers: expected NAME=SIZE,...",
         ("--tiers", "gpu=1,gpu=2"): "--tiers: a name occurs twice",
         ("--tiers", "gpu=1GiB"): "--tiers: '1GiB': these blocks have no size in bytes",
         ("--sizes", "1,1GiB"): "--sizes: '1GiB': these blocks have no size in bytes; --bytes-per",
         ("--sizes", "log(1MiB, 1GiB, 3)"): "--sizes: '1MiB': these blocks have no size in bytes",
         ("--partition", "2GiB"): "--partition: '2GiB': these blocks have no size in bytes",
-        ("--tiers", "gpu=1", "--bandwidth", "ssd=1GB"): "bandwidth: no tier 'ssd'",
+        ("--tiers", "gpu=1", *size, "--bandwidth", "ssd=1GB"): "bandwidth: no tier 'ssd'",
         ("--prefill", "1"): "--prefill: of which tiers?",
         ("--tiers", "gpu=1", "--per-tenant"): "--per-tenant and --tiers: one at a time",
     }.items():

@@ -50,17 +50,6 @@ def test_one_pass_equals_a_replay_at_every_capacity(order: Order, full_hit: Full
             assert row.recomputed == sum(tokens[warm_up:]) - counts.tokens
 
 
-def test_threads_find_the_same_curve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcsim.locality.prefix_depths._LEAST_PIECE", 20)
-    monkeypatch.setattr("mcsim.locality.prefix_depths.threads_given", lambda _: 5)
-    for seed in range(6):
-        chains, tokens = workload(seed)
-        for row in mc.prefix_curve(trace_of(chains, tokens)).table(SIZES):
-            counts = replay(chains, tokens, BLOCK, row.capacity)
-            found = (row.hits, row.token_hits, row.full_hits)
-            assert found == (counts.blocks, counts.tokens, counts.full), (seed, row.capacity)
-
-
 def test_tail_first_equals_a_trie_that_evicts_leaves() -> None:
     for seed in range(4):
         chains, tokens = workload(seed)

@@ -113,6 +113,16 @@ def test_no_policy_exceeds_the_bound(full_hit: FullHit) -> None:
         assert bound.hits[-1] == unlimited.blocks
 
 
+def test_no_policy_with_pins_exceeds_the_bound() -> None:
+    for seed in range(6):
+        trace, _ = timed(trace_of(*workload(seed)), seed)
+        rows = mc.prefix_replay(trace, [*LEAVES, "bound"], SIZES, pin="arrival-to-finish")
+        bound = rows[rows.policy == "bound"]
+        assert np.array_equal(bound.hits, mc.prefix_replay(trace, "bound", SIZES).hits)
+        for policy in LEAVES:
+            assert (rows[rows.policy == policy].hits <= bound.hits).all(), (seed, policy)
+
+
 def test_shares_of_the_distinct_blocks() -> None:
     trace = trace_of([[1, 2, 3, 4], [1, 2]], [16, 8])
     rows = mc.prefix_replay(trace, ["leaf-lru,sieve", "bound"], ["50%", 1])
@@ -129,7 +139,10 @@ def test_shares_of_the_distinct_blocks() -> None:
         ({"policies": "opt"}, "policies: opt: uses the future; `bound` is the upper bound"),
         ({"policies": "leaf-mru"}, "policies: unknown eviction policy 'leaf-mru'"),
         ({"policies": "lru,fifo,lru"}, "policies: lru is given twice"),
-        ({"policies": "sieve", "pin": "arrival-to-finish"}, "pin: not for sieve; for leaf-lru"),
+        (
+            {"policies": "sieve", "pin": "arrival-to-finish"},
+            "pin: not for sieve, which evicts any block; for leaf-lru",
+        ),
         ({"pin": "always"}, "pin: unknown choice 'always'"),
         ({"order": "middle"}, "order: unknown choice 'middle'"),
         ({"sizes": "1GiB"}, "sizes: "),
