@@ -20,6 +20,7 @@
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lhd.hpp"
 #include "policies/eviction/lirs.hpp"
+#include "policies/eviction/lirs2.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/eviction/lru2q.hpp"
 #include "policies/eviction/lru_k.hpp"
@@ -45,7 +46,7 @@ namespace mcsim {
 
 // Eviction policies of publications that keep blocks in queues, stacks and clocks.
 using QueuePolicies = TypeList<Lru, Fifo, Clock, Sieve, Mru, Slru, TwoQ, S3Fifo, Arc, Car, Lirs,
-                               ClockPro, S4Lru, Larc>;
+                               Lirs2, ClockPro, S4Lru, Larc>;
 
 // Eviction policies of publications that count, rank, learn or draw.
 using RankingPolicies = TypeList<RandomEviction, Lfu, PerfectLfu, Opt, WTinyLfu, LfuDa, Gdsf, LruK,

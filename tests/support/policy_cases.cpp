@@ -88,6 +88,7 @@ std::vector<ParamMap> variants(std::string_view policy) {
            {{"step", std::string("integer")}, {"ghosts", golang}}};
   }
   if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
+  if (policy == "lirs2") all = {{}, {{"stack", 2.5}}, {{"stack", 2.0}, {"hirs", 0.3}}};
   if (policy == "lru-k") {
     all = {{},
            {{"correlated", std::int64_t{20}}},

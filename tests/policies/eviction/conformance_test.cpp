@@ -85,6 +85,7 @@ TEST(Shares, OfACacheAreWhatTheirDecimalsSay) {
       {"2q", {"kin", "kout"}},
       {"s3-fifo", {"small"}},
       {"lirs", {"hirs"}},
+      {"lirs2", {"hirs"}},
       {"lru-k", {"history"}},
       {"mq", {"lifetime", "ghosts"}},
       {"lecar", {"history"}},
