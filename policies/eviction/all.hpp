@@ -20,6 +20,7 @@
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lhd.hpp"
 #include "policies/eviction/lirs.hpp"
+#include "policies/eviction/lirs2.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/eviction/lru2q.hpp"
 #include "policies/eviction/lru_k.hpp"
@@ -43,20 +44,24 @@
 
 namespace mcsim {
 
-// Eviction policies of publications.
-using PublishedPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
-                                   Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
-                                   S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus, Larc>;
+// Eviction policies of publications that keep blocks in queues, stacks and clocks.
+using QueuePolicies = TypeList<Lru, Fifo, Clock, Sieve, Mru, Slru, TwoQ, S3Fifo, Arc, Car, Lirs,
+                               Lirs2, ClockPro, S4Lru, Larc>;
+
+// Eviction policies of publications that count, rank, learn or draw.
+using RankingPolicies = TypeList<RandomEviction, Lfu, PerfectLfu, Opt, WTinyLfu, LfuDa, Gdsf, LruK,
+                                 Mq, Hyperbolic, LeCar, Cacheus>;
 
 // Eviction policies of programs and libraries in use.
 using DeployedPolicies = TypeList<GClock, Clock2QPlus, Generations, TwoPoolLru, TinyLfu, ClockPair,
                                   S4Fifo, QdLpFifo, SampledLru, SampledLfu, Lru2Q, Midpoint, Lhd>;
 
-template <class... Ps, class... Qs>
-TypeList<Ps..., Qs...> joined(TypeList<Ps...>, TypeList<Qs...>);
+template <class... Ps, class... Qs, class... Rs>
+TypeList<Ps..., Qs..., Rs...> joined(TypeList<Ps...>, TypeList<Qs...>, TypeList<Rs...>);
 
 // All eviction policies. The registry, the command line, Python, the conformance tests and the
-// benchmarks use this list.
-using AllEvictionPolicies = decltype(joined(PublishedPolicies{}, DeployedPolicies{}));
+// benchmarks use this list. policies/registry/eviction_*.cpp compile its parts.
+using AllEvictionPolicies =
+    decltype(joined(QueuePolicies{}, RankingPolicies{}, DeployedPolicies{}));
 
 }  // namespace mcsim

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "policies/eviction/all.hpp"
 #include "policies/registry/libraries.hpp"
 #include "policies/wrappers/all.hpp"
 
@@ -22,10 +21,6 @@ struct WithOthers {
   }
 };
 
-template <class... Ps>
-EvictionRegistry registry_of(TypeList<Ps...>) {
-  return {"eviction policy", TypeList<PolicyCacheOf<Ps>...>{}};
-}
 template <class... Wrappers>
 std::vector<EvictionRegistry::EntryType> wrappers_of(TypeList<Wrappers...>) {
   return EvictionRegistry("", TypeList<WithOthers<Wrappers>...>{}).entries();
@@ -39,7 +34,11 @@ struct Registries {
   std::atomic<const EvictionRegistry*> newest;
 
   Registries() {
-    publish(registry_of(PublishedPolicies{})
+    publish(EvictionRegistry("eviction policy", TypeList<>{})
+                .with(queue_policies())
+                .value()
+                .with(ranking_policies())
+                .value()
                 .with(deployed_policies())
                 .value()
                 .with(wrappers_of(AllPolicyWrappers{}))

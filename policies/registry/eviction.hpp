@@ -14,7 +14,9 @@ const EvictionRegistry& eviction_registry();
 // Return its members without the names of libraries.
 std::vector<EvictionRegistry::EntryType> eviction_policies();
 
-// Return the policies that are compiled on their own, for shorter compilations.
+// Return the policies of the lists in `all.hpp`; each list is compiled on its own.
+std::vector<EvictionRegistry::EntryType> queue_policies();
+std::vector<EvictionRegistry::EntryType> ranking_policies();
 std::vector<EvictionRegistry::EntryType> deployed_policies();
 
 // Add policies compiled elsewhere, all or none of them. Fails if a name is taken or invalid. The

@@ -57,6 +57,7 @@ PRINTED = {
 # Policies with equal misses of the authors' program in authors_counts_test.cpp.
 PROGRAMS = {
     "lirs": "its authors' program",
+    "lirs2": "its authors' program",
     "w-tinylfu": "Caffeine (counters=4096), its sketch exact",
     "hyperbolic": "its authors' program, given our draws",
     "lecar": "its authors' program, given our draws",

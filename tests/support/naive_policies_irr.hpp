@@ -96,6 +96,111 @@ class Lirs : public Policy {
   std::optional<std::uint64_t> last_;
 };
 
+// The stack S as the times of accesses, the last two of each block. A new block has the time just
+// before its access as the second last one.
+class Lirs2 : public Policy {
+ public:
+  Lirs2(Count capacity, double hirs, double stack) : Policy(capacity), hirs_(hirs), stack_(stack) {}
+  bool contains(std::uint64_t block) const override { return lir(block) || has(q_, block); }
+  void remove(std::uint64_t block) override {
+    q_.remove(block);
+    is_lir_.erase(block);
+    s_.erase(times_[block].last);
+    s_.erase(times_[block].second);
+    prune();
+  }
+
+ protected:
+  bool on_access(std::uint64_t x, std::uint64_t) override {
+    const bool hit = contains(x);
+    if (hit && last_ == x) return true;
+    last_ = x;
+    if (!hit && size(q_) + lirs() == capacity_) evict();
+    now_ += 2;
+    Times& times = times_[x];
+    const bool is_near = s_.contains(times.second) && !times.is_only_one;
+    const bool is_new = !hit && !s_.contains(times.last) && !s_.contains(times.second);
+    s_.erase(times.second);
+    times = {now_, is_new ? now_ - 1 : times.last, is_new};
+    s_[now_] = x;
+    if (is_new) s_[now_ - 1] = x;
+    q_.remove(x);
+    if (!lir(x)) {
+      if (is_near || (!hit && lirs() < most_lirs())) {
+        is_lir_.insert(x);
+        if (lirs() > most_lirs()) demote();
+      } else {
+        q_.push_front(x);
+      }
+    }
+    prune();
+    shorten();
+    return hit;
+  }
+
+  void on_resize() override {
+    while (lirs() > most_lirs()) demote();
+    while (size(q_) + lirs() > capacity_) evict();
+    prune();
+    shorten();
+  }
+
+ private:
+  struct Times {
+    std::uint64_t last = 0, second = 0;
+    bool is_only_one = false;  // the second one is no access
+  };
+
+  bool lir(std::uint64_t block) const { return is_lir_.contains(block); }
+  Count lirs() const { return static_cast<Count>(is_lir_.size()); }
+  Count most_lirs() const {
+    const Count hirs = std::max<Count>(part_of(hirs_, capacity_), 4);
+    return std::max<Count>(capacity_ - std::min(hirs, std::max<Count>(capacity_ - 1, 1)), 0);
+  }
+
+  void evict() {
+    victims.push_back(q_.back());
+    q_.pop_back();
+  }
+  // The LIR block whose second last access is the oldest goes to the end of Q.
+  void demote() {
+    prune();
+    const std::uint64_t block = s_.begin()->second;
+    is_lir_.erase(block);
+    q_.push_front(block);
+    if (times_[block].last < shortened_) s_.erase(times_[block].last);
+    prune();
+  }
+  void prune() {
+    while (!s_.empty()) {
+      const auto [time, block] = *s_.begin();
+      if (lir(block) && times_[block].second == time) return;
+      s_.erase(time);
+    }
+  }
+  // The oldest accesses to HIR blocks leave S.
+  void shorten() {
+    const auto most = static_cast<std::size_t>(part_of(stack_, capacity_));
+    for (auto at = s_.begin(); s_.size() > most;) {
+      if (lir(at->second)) {
+        ++at;
+        continue;
+      }
+      shortened_ = at->first;
+      at = s_.erase(at);
+    }
+  }
+
+  double hirs_, stack_;
+  std::map<std::uint64_t, std::uint64_t> s_;  // the block of each access, by time
+  std::map<std::uint64_t, Times> times_;      // also of accesses that left S
+  List q_;  // end first: victims are taken from the front, which is the back of this
+  std::set<std::uint64_t> is_lir_;
+  std::optional<std::uint64_t> last_;
+  std::uint64_t now_ = 0;
+  std::uint64_t shortened_ = 0;  // the newest access that left S because of its limit
+};
+
 // The clock is a list that begins at HAND_hot; what it passes goes to the end, the
 // head of the clock.
 class ClockPro : public Policy {

@@ -87,6 +87,9 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
   if (name == "lirs") {
     return std::make_unique<Lirs>(capacity, given("hirs", 0.01), given("stack", 5.0));
   }
+  if (name == "lirs2") {
+    return std::make_unique<Lirs2>(capacity, given("hirs", 0.01), given("stack", 8.0));
+  }
   if (name == "clock-pro") {
     return std::make_unique<ClockPro>(capacity, given("min_cold", 0.01), given("max_cold", 0.99));
   }

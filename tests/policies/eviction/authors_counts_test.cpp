@@ -13,6 +13,9 @@
 // Of LIRS, misses that its authors' simulator in C counts, which draws nothing and is at
 // ben-manes/caffeine, commit ccef955, with MAX_S_LEN of as many capacities as `stack` says.
 //
+// Of LIRS2, misses that its authors' program counts, zhongch4g/LIRS2 at commit 7987d0a, with
+// MAX_S_LEN of as many capacities as `stack` says.
+//
 // Of W-TinyLFU, misses that Caffeine's simulator, version 3.2.4, counts when its sketch is
 // exact (perfect-table) and no loser stays (jitter).
 #include <gtest/gtest.h>
@@ -95,6 +98,11 @@ std::vector<Counted> counted() {
        {{50, 52'412}, {200, 37'041}, {2000, 11'422}},
        {{50, 25'248}, {200, 10'398}},
        {{50, 57'340}, {1000, 23'756}}},
+      {"lirs2",
+       {{"stack", 2500.0}},
+       {{50, 52'621}, {200, 39'826}, {400, 31'373}, {2000, 12'099}},
+       {{50, 25'446}, {200, 10'596}},
+       {{50, 56'973}, {200, 49'193}, {1000, 22'483}}},
       {"cacheus",
        {{"variant", std::string("authors")}},
        {{50, 53'899}, {400, 32'914}, {2000, 11'565}},

@@ -3,251 +3,34 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/containers/key_index.hpp"
 #include "core/locality/hit_curve.hpp"
 #include "policies/eviction/all.hpp"
 #include "policies/registry/eviction.hpp"
 #include "tests/support/allocations.hpp"
 #include "tests/support/exact_histogram.hpp"
 #include "tests/support/naive_twins.hpp"
+#include "tests/support/policy_cases.hpp"
 #include "tests/support/policy_traces.hpp"
 #include "tests/support/states.hpp"
 
 namespace mcsim {
 namespace {
 
+using testing::capacities;
 using testing::PolicyTrace;
-
-// Parameters under which a policy takes another path through its code.
-std::vector<ParamMap> variants(std::string_view policy) {
-  std::vector<ParamMap> all{{}};
-  if (policy == "slru") all = {{}, {{"protected_share", 0.5}}, {{"protected_share", 1.0}}};
-  if (policy == "2q") {
-    const std::string golang = "golang-lru";
-    all = {{},
-           {{"kin", 0.6}, {"kout", 0.1}},
-           {{"variant", golang}},
-           {{"variant", golang}, {"kin", 0.5}, {"kout", 0.2}}};
-  }
-  if (policy == "two-pool-lru") all = {{}, {{"first", 0.4}}};
-  if (policy == "tinylfu") {
-    all = {{}, {{"start", 0.5}, {"counters", 4.0}}, {{"start", 1.0}, {"sample", 2.0}}};
-  }
-  if (policy == "clock-pair") {
-    all = {{},
-           {{"hot", 0.5}, {"ghosts", 2.0}, {"most", std::int64_t{1}}},
-           {{"hot", 1.0}, {"ghosts", 0.0}, {"most", std::int64_t{0}}},
-           {{"variant", std::string("cache2k")}, {"most", std::int64_t{0}}},
-           {{"variant", std::string("cache2k")}, {"hot", 0.5}, {"ghosts", 0.2}}};
-  }
-  if (policy == "s3-fifo") {
-    all = {
-        {},
-        {{"small", 0.5}, {"promote_at", std::int64_t{1}}},
-        {{"small", 1.0}},
-        {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}},
-        {{"variant", std::string("foyer")}, {"promote_at", std::int64_t{1}}},
-        {{"variant", std::string("foyer")}, {"small", 0.4}}};
-  }
-  if (policy == "clock2q-plus") {
-    all = {{},
-           {{"small", 0.5}, {"window", 0.0}, {"promote_at", std::int64_t{2}}},
-           {{"small", 0.3}, {"window", 1.0}}};
-  }
-  if (policy == "s4-fifo") {
-    all = {{},
-           {{"small", 0.5}, {"skip", 0.5}, {"promote_at", std::int64_t{1}}, {"ghosts", 2.0}},
-           {{"small", 0.3}, {"skip", 1.0}, {"ghost_threshold", std::int64_t{1}}}};
-  }
-  if (policy == "qd-lp-fifo") {
-    all = {
-        {}, {{"small", 0.5}, {"ghosts", 0.0}}, {{"ghosts", 2.0}, {"promote_at", std::int64_t{3}}}};
-  }
-  // Clocks that take a step at each access, at every few, or a few steps at each.
-  if (policy == "sampled-lru") {
-    all = {{{"resolution", std::int64_t{1}}},
-           {{"rate", std::int64_t{7}}, {"samples", std::int64_t{1}}, {"pool", std::int64_t{3}}},
-           {{"rate", std::int64_t{3}}, {"samples", std::int64_t{8}}, {"pool", std::int64_t{1}}}};
-  }
-  if (policy == "sampled-lfu") {
-    all = {
-        {{"rate", std::int64_t{1}}},
-        {{"log_factor", std::int64_t{0}}, {"decay", std::int64_t{0}}},
-        {{"rate", std::int64_t{3}}, {"log_factor", std::int64_t{1}}, {"decay", std::int64_t{2}}}};
-  }
-  if (policy == "lru2q") {
-    all = {{{"rate", std::int64_t{1}}},
-           {{"refresh", std::int64_t{0}}},
-           {{"rate", std::int64_t{7}}, {"refresh", std::int64_t{2}}, {"hot", 0.1}, {"warm", 0.5}}};
-  }
-  if (policy == "midpoint") {
-    const std::pair<std::string, ParamValue> slow{"rate", std::int64_t{30}};
-    all = {
-        {},
-        {{"least", std::int64_t{1}}, {"tolerance", std::int64_t{0}}, slow},
-        {{"least", std::int64_t{9}}, {"tolerance", std::int64_t{2}}, {"window", std::int64_t{0}}},
-        {{"least", std::int64_t{4}}, {"old_percent", std::int64_t{95}}, slow}};
-  }
-  if (policy == "gclock") {
-    all = {
-        {}, {{"first", std::int64_t{0}}, {"most", std::int64_t{1}}}, {{"most", std::int64_t{2}}}};
-  }
-  if (policy == "opt") all = {{}, {{"refuse", true}}};
-  if (policy == "arc") {
-    const std::string golang = "golang-lru";
-    all = {{},
-           {{"step", std::string("integer")}},
-           {{"ghosts", golang}},
-           {{"step", std::string("integer")}, {"ghosts", golang}}};
-  }
-  if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
-  if (policy == "lru-k") {
-    all = {{},
-           {{"correlated", std::int64_t{20}}},
-           {{"k", std::int64_t{3}}, {"correlated", std::int64_t{5}}, {"history", 0.3}}};
-  }
-  if (policy == "mq") {
-    all = {{}, {{"queues", std::int64_t{3}}, {"lifetime", 0.7}, {"ghosts", 0.5}}};
-  }
-  if (policy == "lecar") {
-    all = {{},
-           {{"learning_rate", 3.0},
-            {"discount", 0.5},
-            {"history", 1.0},
-            {"ties", std::string("number")}}};
-  }
-  if (policy == "cacheus") all = {{}, {{"variant", std::string("authors")}}};
-  if (policy == "hyperbolic") all = {{}, {{"sample", std::int64_t{3}}, {"leeway", 0.1}}};
-  // Ages are short, so that blocks reach the last one, and expectations are updated often.
-  if (policy == "lhd") {
-    all = {{{"ages", std::int64_t{32}}, {"period", std::int64_t{40}}},
-           {{"ages", std::int64_t{200}},
-            {"period", std::int64_t{25}},
-            {"samples", std::int64_t{3}},
-            {"admissions", std::int64_t{0}}},
-           {{"ages", std::int64_t{5'000}}, {"period", std::int64_t{300}}},
-           {{"ages", std::int64_t{16}}}};
-  }
-  if (policy == "s4lru") all = {{}, {{"segments", std::int64_t{3}}, {"fill", true}}};
-  if (policy == "w-tinylfu") {
-    all = {{},
-           {{"window", 0.2}, {"doorkeeper", true}, {"jitter", true}},
-           {{"conservative", true}, {"sample", 2.0}, {"climb", true}, {"counters", 4.0}},
-           {{"sample", 2.0}, {"climb", true}, {"step", -0.2}, {"start", 0.5}},
-           {{"sample", 1.0}, {"sketch_blocks", std::int64_t{300}}, {"admit_ties", true}}};
-  }
-  if (policy == "clock-pro") {
-    all = {{}, {{"min_cold", 0.05}, {"max_cold", 0.05}}, {{"min_cold", 0.4}, {"max_cold", 0.6}}};
-  }
-  return all;
-}
+using testing::Subject;
+using testing::traces;
+using testing::variants;
 
 // Whether blocks may leave, or be refused, while there is space.
 bool evicts_early(std::string_view policy, const ParamMap& params) {
   return policy == "generations" || policy == "larc" ||
          (policy == "s4lru" && !params.contains("fill"));
 }
-
-// Whether victims depend on what blocks are called, and how many there may be.
-bool goes_by_name(std::string_view policy, const ParamMap& params) {
-  return policy == "w-tinylfu" || policy == "tinylfu" ||
-         (policy == "lecar" && params.contains("ties"));
-}
-
-// A policy that serves one access at a time on a simulated cache.
-class Subject {
- public:
-  Subject(std::string_view policy, const PolicyTrace& trace, const ParamMap& params, Count capacity)
-      : trace_(trace),
-        cache_(eviction_registry()
-                   .make(policy, params,
-                         {.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks})
-                   .value()) {}
-
-  bool access(std::size_t i) {
-    victims.clear();
-    const Access<> a{.block = trace_.blocks[i], .next_use = trace_.next_uses[i]};
-    inserted = false;
-    if (cache_->touch(a)) return true;
-    if (cache_->capacity() == 0) return false;
-    inserted = !cache_->selective() || cache_->admits(a, victims);
-    if (inserted) cache_->insert(a, victims);
-    return false;
-  }
-  void resize(Count capacity) {
-    victims.clear();
-    cache_->resize(capacity, victims);
-  }
-  std::vector<BlockId> resident() const {
-    std::vector<BlockId> blocks;
-    for (BlockId block = 0; block < trace_.unique; ++block) {
-      if (cache_->contains(block)) blocks.push_back(block);
-    }
-    return blocks;
-  }
-  TierCache& cache() { return *cache_; }
-
-  std::vector<BlockId> victims;  // of the last call, in order
-  bool inserted = false;         // whether the last access inserted its block
-
- private:
-  const PolicyTrace& trace_;
-  std::unique_ptr<TierCache> cache_;
-};
-
-const std::vector<PolicyTrace>& traces() {
-  static const std::vector<PolicyTrace> made = testing::policy_traces(3000);
-  return made;
-}
-
-std::vector<Count> capacities(const PolicyTrace& trace) {
-  const auto unique = static_cast<Count>(trace.unique);
-  std::vector<Count> sizes{1, 2, 3, 10, unique / 10, unique / 2, unique - 1, unique, unique + 5};
-  std::erase_if(sizes, [](Count size) { return size < 1; });
-  std::ranges::sort(sizes);
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-
-// A cache of raw keys, whatever its policy is.
-class KeyedCache {
- public:
-  virtual ~KeyedCache() = default;
-  virtual bool access(std::uint64_t key) = 0;
-  virtual void resize(Count capacity) = 0;
-  virtual Count size() const = 0;
-  virtual absl::Status check() const = 0;
-
-  void evicted(std::uint64_t key) { victims.push_back(key); }
-  std::vector<std::uint64_t> victims;
-};
-
-template <class P>
-class KeyedCacheOf final : public KeyedCache {
- public:
-  KeyedCacheOf(const ParamMap& params, Count capacity)
-      : cache_(parse_params<typename P::Params>(params).value(), {.capacity = capacity},
-               KeyIndex()) {}
-
-  bool access(std::uint64_t key) override {
-    const bool enters = !cache_.refuses() || cache_.contains(key) || cache_.capacity() == 0 ||
-                        cache_.admits({.block = key}, *this);
-    return enters && cache_.access({.block = key}, *this);
-  }
-  void resize(Count capacity) override { cache_.resize(capacity, *this); }
-  Count size() const override { return cache_.size(); }
-  absl::Status check() const override { return cache_.check(); }
-
- private:
-  Cache<P, KeyIndex> cache_;
-};
 
 // The tests of a policy that reach it through interfaces: compiled once, not for each.
 class OnePolicy : public ::testing::Test {
@@ -261,23 +44,10 @@ class OnePolicy : public ::testing::Test {
   void is_the_same_in_batches() const;
   void allocates_nothing_while_it_runs() const;
   void continues_from_a_state() const;
-  void is_the_same_on_raw_keys(
-      const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make)
-      const;
 
-  // Calls test(trace, params, capacity) for all that there is.
   template <class Test>
   void for_each(Test&& test) const {
-    for (const PolicyTrace& trace : traces()) {
-      for (const ParamMap& params : variants(policy_)) {
-        for (const Count capacity : capacities(trace)) {
-          SCOPED_TRACE(::testing::Message()
-                       << trace.name << ", " << capacity << " blocks, variant " << params.size());
-          test(trace, params, capacity);
-          if (::testing::Test::HasFatalFailure()) return;
-        }
-      }
-    }
+    testing::for_each_case(policy_, test);
   }
   std::string needs_a_twin() const {
     return fmt::format(
@@ -315,6 +85,7 @@ TEST(Shares, OfACacheAreWhatTheirDecimalsSay) {
       {"2q", {"kin", "kout"}},
       {"s3-fifo", {"small"}},
       {"lirs", {"hirs"}},
+      {"lirs2", {"hirs"}},
       {"lru-k", {"history"}},
       {"mq", {"lifetime", "ghosts"}},
       {"lecar", {"history"}},
@@ -509,61 +280,13 @@ void OnePolicy::continues_from_a_state() const {
   });
 }
 
-// A cache of raw keys, and what was handed out again in between, is one of dense ids.
-void OnePolicy::is_the_same_on_raw_keys(
-    const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make) const {
-  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
-    const bool by_name = goes_by_name(policy_, params);
-    const auto most = static_cast<Count>(by_name ? trace.unique : kNoSlot);
-    if (capacity > most) return;
-    Subject dense(policy_, trace, params, capacity);
-    const std::unique_ptr<KeyedCache> keyed = make(params, capacity);
-    const auto key_of = [&](BlockId block) {
-      return by_name ? std::uint64_t{block} : mix64(block % 7) << 20 | block;
-    };
-    Random random(3);
-    const auto expect_same_victims = [&] {
-      std::vector<std::uint64_t> expected;
-      for (const BlockId block : dense.victims) expected.push_back(key_of(block));
-      ASSERT_EQ(keyed->victims, expected);
-      keyed->victims.clear();
-    };
-    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-      if (random.below(200) == 0) {
-        const auto size =
-            static_cast<Count>(random.below(3 * static_cast<std::uint64_t>(capacity)));
-        dense.resize(std::min(size, most));
-        keyed->resize(std::min(size, most));
-        expect_same_victims();
-      }
-      ASSERT_EQ(keyed->access(key_of(trace.blocks[i])), dense.access(i)) << "at access " << i;
-      expect_same_victims();
-    }
-    EXPECT_EQ(keyed->size(), dense.cache().size());
-    EXPECT_TRUE(keyed->check().ok()) << keyed->check().message();
-  });
-}
-
 template <class P>
 class EvictionConformance : public OnePolicy {
  protected:
   EvictionConformance() : OnePolicy(P::kInfo.name) {}
 };
 
-template <class... Ps>
-::testing::Types<Ps...> types_of(TypeList<Ps...>);
-
-struct PolicyNames {
-  template <class P>
-  static std::string GetName(int) {
-    std::string name = P::kInfo.name;
-    std::ranges::replace(name, '-', '_');
-    return name;
-  }
-};
-
-using Policies = decltype(types_of(AllEvictionPolicies{}));
-TYPED_TEST_SUITE(EvictionConformance, Policies, PolicyNames);
+TYPED_TEST_SUITE(EvictionConformance, testing::AllPolicies, testing::PolicyNames);
 
 TYPED_TEST(EvictionConformance, IsItsTwin) { this->is_its_twin(); }
 TYPED_TEST(EvictionConformance, IsItsTwinWhateverIsDoneToIt) {
@@ -576,15 +299,6 @@ TYPED_TEST(EvictionConformance, MissesOnlyFirstAccessesWhereAllFits) {
 TYPED_TEST(EvictionConformance, IsTheSameInBatches) { this->is_the_same_in_batches(); }
 TYPED_TEST(EvictionConformance, AllocatesNothingWhileItRuns) {
   this->allocates_nothing_while_it_runs();
-}
-
-TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
-  if constexpr (OnlinePolicy<TypeParam>) {
-    this->is_the_same_on_raw_keys(
-        [](const ParamMap& params, Count capacity) -> std::unique_ptr<KeyedCache> {
-          return std::make_unique<KeyedCacheOf<TypeParam>>(params, capacity);
-        });
-  }
 }
 
 TYPED_TEST(EvictionConformance, ContinuesFromAState) {
