@@ -12,6 +12,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -137,6 +138,9 @@ class HitDensities {
 // before. New blocks of low density join the next samples. Until the 50th update of expectations,
 // samples are small, and a few blocks, the explorers, are kept whatever their density is.
 //
+// For objects of different sizes, the density is also divided by the size, and the explorers are
+// limited by their bytes. By default expectations are then updated every 1048576 accesses.
+//
 // O(1) per hit, O(samples) per miss; 24 bytes per block of the capacity, and 192 bytes per age.
 class Lhd : public SlotPolicyBase<SlotSet> {
  public:
@@ -158,6 +162,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
                 0}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lhd",
       .summary = "Evicts the block with the least expected hits per time, among a random sample.",
@@ -180,16 +185,16 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot;
     if (hit) {
-      count_hit(blocks_of_[slot]);
+      count_hit(slot, cache);
     } else {
-      if (size() == capacity_) evict(cache);
+      make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
       slot = cache.insert(a.block);
       blocks_.insert(slot);
       blocks_of_[slot] = {.time = 0, .age = 0, .group = 0};  // class 0: its ages are the longest
     }
-    start_lifetime(slot, !hit);
+    start_lifetime(slot, !hit, cache);
     ++now_;
-    if (now_ % period_ == 0) {
+    if (now_ % period(cache) == 0) {
       densities_.update(updates_, size());
       ++updates_;
     }
@@ -197,8 +202,11 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   }
 
   void remove(Slot slot, auto& cache) {
-    leave(slot);
+    leave(slot, cache);
     cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) {
+    if (blocks_of_[slot].group >= kExplorer) to_explore_ -= more;
   }
 
   void resize(Count capacity, auto& cache) {
@@ -244,32 +252,42 @@ class Lhd : public SlotPolicyBase<SlotSet> {
     const Count wanted = kAccessesPerBlock * std::min(capacity, kLongestPeriod);
     return static_cast<std::uint64_t>(std::clamp(wanted, least, kLongestPeriod));
   }
+  // A capacity in bytes does not state how many objects it holds.
+  template <class View>
+  std::uint64_t period(const View&) const {
+    return View::kWeighs && params_.period == 0 ? kLongestPeriod : period_;
+  }
   static std::size_t class_of(const Block& block) { return block.group % kExplorer; }
   std::size_t age_of(const Block& block) const { return densities_.age(now_ - block.time); }
-  float density(const Block& block) const {
+  template <class View>
+  float density(Slot slot, const View& cache) const {
+    const Block& block = blocks_of_[slot];
     const std::size_t age = age_of(block);
-    const float own = densities_.density(class_of(block), age);
-    return age + 1 < densities_.ages() && block.group >= kExplorer ? own + 1 : own;
+    float own = densities_.density(class_of(block), age);
+    if (age + 1 == densities_.ages()) return own;
+    if constexpr (View::kWeighs) own /= static_cast<float>(cache.weight(slot));
+    return block.group >= kExplorer ? own + 1 : own;
   }
 
-  void count_hit(Block& block) {
+  void count_hit(Slot slot, const auto& cache) {
+    Block& block = blocks_of_[slot];
     const std::size_t age = age_of(block);
     densities_.count_hit(class_of(block), age);
-    if (block.group >= kExplorer) ++to_explore_;
+    if (block.group >= kExplorer) to_explore_ += cache.weight(slot);
     const std::size_t next_class = densities_.class_of(block.age + age);
     block.age = static_cast<std::uint32_t>(age);
     block.group = static_cast<std::uint32_t>(next_class);
   }
-  void start_lifetime(Slot slot, bool is_new) {
+  void start_lifetime(Slot slot, bool is_new, const auto& cache) {
     Block& block = blocks_of_[slot];
     block.time = now_;
     const bool explores = random_() % kExploreOneIn == 0;
     if (explores && to_explore_ > 0 && updates_ < kYoungUpdates) {
       block.group |= kExplorer;
-      --to_explore_;
+      to_explore_ -= cache.weight(slot);
     }
     if (!is_new || explores || params_.admissions == 0) return;
-    if (density(block) >= victims_density_) return;
+    if (density(slot, cache) >= victims_density_) return;
     admitted_[next_admitted_] = slot;
     next_admitted_ = (next_admitted_ + 1) % static_cast<std::uint64_t>(params_.admissions);
   }
@@ -277,22 +295,22 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   std::span<Slot> admitted() {
     return std::span(admitted_).first(static_cast<std::size_t>(params_.admissions));
   }
-  void leave(Slot slot) {
-    if (blocks_of_[slot].group >= kExplorer) ++to_explore_;
+  void leave(Slot slot, const auto& cache) {
+    if (blocks_of_[slot].group >= kExplorer) to_explore_ += cache.weight(slot);
     std::ranges::replace(admitted(), slot, kNoSlot);
     blocks_.erase(slot);
   }
   void evict(auto& cache) {
-    const Slot victim = find_victim();
+    const Slot victim = find_victim(cache);
     densities_.count_eviction(class_of(blocks_of_[victim]), age_of(blocks_of_[victim]));
-    leave(victim);
+    leave(victim, cache);
     cache.evict(victim);
   }
-  Slot find_victim() {
+  Slot find_victim(const auto& cache) {
     Slot victim = kNoSlot;
     float least = std::numeric_limits<float>::max();
     const auto offer = [&](Slot slot) {
-      const float own = density(blocks_of_[slot]);
+      const float own = density(slot, cache);
       if (own >= least) return;
       victim = slot;
       least = own;
@@ -324,7 +342,7 @@ class Lhd : public SlotPolicyBase<SlotSet> {
   std::uint64_t period_;   // accesses between two updates of the densities
   std::uint64_t now_ = 0;  // accesses
   Count updates_ = 0;      // of the densities
-  Count to_explore_;       // how many more blocks may become explorers
+  Count to_explore_;       // how many more blocks, or bytes of objects, may become explorers
   float victims_density_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/base/pages.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -14,8 +14,11 @@ namespace mcsim {
 // in the small FIFO move to the CLOCK, the others are evicted and become ghosts. A ghost that is
 // accessed enters the CLOCK. The small FIFO has all space that the CLOCK does not use.
 //
+// For objects of different sizes, all shares are in bytes. An object larger than the CLOCK stays in
+// the small FIFO, and one larger than the space of ghosts does not become one.
+//
 // O(1) per access, amortised; 10 bytes per block held or remembered.
-class QdLpFifo : public SlotPolicyBase<SlotLists<3>> {
+class QdLpFifo : public SlotPolicyBase<WeighedLists<3>> {
  public:
   struct Params {
     double small = 0.1;
@@ -30,6 +33,7 @@ class QdLpFifo : public SlotPolicyBase<SlotLists<3>> {
                 "number of hits in the small FIFO that move a block to the CLOCK", 1, 3}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "qd-lp-fifo",
       .summary =
@@ -52,27 +56,33 @@ class QdLpFifo : public SlotPolicyBase<SlotLists<3>> {
       return true;
     }
     const bool was_ghost = slot != kNoSlot;
-    if (was_ghost) blocks_.erase(slot);  // before another ghost replaces it
-    while (size() >= capacity_) evict(cache);
+    if (was_ghost) blocks_.erase(slot, cache);  // before another ghost replaces it
+    while (cache.is_full(*this)) evict(cache);
     if (was_ghost) {
       cache.revive(slot);
     } else {
       slot = cache.insert(a.block);
     }
-    if (was_ghost && main_ > 0) {
+    if (was_ghost && cache.weight(slot) <= main_) {
       promote(slot, cache);
     } else {
-      blocks_.push_front(kSmall, slot);
+      blocks_.push_front(kSmall, slot, cache);
       hits_[slot] = 0;
     }
     return false;
   }
 
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
+
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (blocks_.size(kMain) > main_) evict_main(cache);
+    while (blocks_.weight(kMain, cache) > main_) evict_main(cache);
     while (size() > capacity_) evict(cache);
-    while (blocks_.size(kGhost) > ghosts_) cache.forget_back(blocks_, kGhost);
+    while (blocks_.weight(kGhost, cache) > ghosts_) cache.forget_back(blocks_, kGhost);
     reserve(cache.slots_for(capacity_ + ghosts_));
   }
 
@@ -104,18 +114,19 @@ class QdLpFifo : public SlotPolicyBase<SlotLists<3>> {
   void evict(auto& cache) {
     if (blocks_.empty(kSmall)) return evict_main(cache);
     const Slot oldest = blocks_.back(kSmall);
-    blocks_.erase(oldest);
-    if (hits_[oldest] >= params_.promote_at && main_ > 0) return promote(oldest, cache);
-    if (ghosts_ == 0) return cache.evict(oldest);
-    if (blocks_.size(kGhost) == ghosts_) cache.forget_back(blocks_, kGhost);
+    const Count weight = cache.weight(oldest);
+    blocks_.erase(oldest, cache);
+    if (hits_[oldest] >= params_.promote_at && weight <= main_) return promote(oldest, cache);
+    if (weight > ghosts_) return cache.evict(oldest);
+    while (blocks_.weight(kGhost, cache) + weight > ghosts_) cache.forget_back(blocks_, kGhost);
     cache.evict_to_ghost(oldest);
-    blocks_.push_front(kGhost, oldest);
+    blocks_.push_front(kGhost, oldest, cache);
   }
 
   // Insert a block that is in no queue into the CLOCK.
   void promote(Slot slot, auto& cache) {
-    if (blocks_.size(kMain) == main_) evict_main(cache);
-    blocks_.push_front(kMain, slot);
+    while (blocks_.weight(kMain, cache) + cache.weight(slot) > main_) evict_main(cache);
+    blocks_.push_front(kMain, slot, cache);
     hits_[slot] = 0;
   }
 
@@ -123,7 +134,7 @@ class QdLpFifo : public SlotPolicyBase<SlotLists<3>> {
     while (hits_[blocks_.back(kMain)] > 0) {
       const Slot oldest = blocks_.back(kMain);
       --hits_[oldest];
-      blocks_.move_to_front(kMain, oldest);
+      blocks_.move_to_front(kMain, oldest, cache);
     }
     cache.evict_back(blocks_, kMain);
   }

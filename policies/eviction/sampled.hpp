@@ -11,6 +11,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/access_clock.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -70,10 +71,12 @@ class EvictionPool {
 
 // Evicts the block of a pool with the highest rank; each eviction first offers a sample of blocks,
 // drawn with replacement. `Rank` computes 24 bits per block at each access, and ranks from them.
+// Objects of different sizes are evicted until the new one fits; sizes do not change ranks.
 template <class Rank>
 class SampledEviction : public SlotPolicyBase<SlotSet> {
  public:
   static constexpr bool kReadsTime = true;
+  static constexpr bool kWeighs = true;
 
   SampledEviction(const typename Rank::Params& params, const PolicySetup& setup, const char* name)
       : SlotPolicyBase(setup),
@@ -92,7 +95,7 @@ class SampledEviction : public SlotPolicyBase<SlotSet> {
       marks_[slot] = rank_.accessed(marks_[slot], now, random_);
       return true;
     }
-    if (size() == capacity_) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     const Slot slot = cache.insert(a.block);
     blocks_.insert(slot);
     marks_[slot] = rank_.inserted(now);

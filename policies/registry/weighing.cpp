@@ -12,22 +12,20 @@
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/two_q.hpp"
+#include "policies/registry/entries.hpp"
 
 namespace mcsim {
-namespace {
-
-template <class... Ps>
-EvictionRegistry registry_of(TypeList<Ps...>) {
-  return {"eviction policy for capacities in bytes", TypeList<PolicyCacheOf<Ps, ByteWeights>...>{}};
-}
-
-}  // namespace
 
 const EvictionRegistry& weighing_registry() {
+  using Policies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
+                            GdsfOfSizes, BeladySize>;
   static const EvictionRegistry made =
-      registry_of(TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
-                           GdsfOfSizes, BeladySize>{})
+      EvictionRegistry("eviction policy for capacities in bytes", TypeList<>{})
+          .with(entries_of<ByteWeights>(Policies{}))
+          .value()
           .with(adaptive_weighing_policies())
+          .value()
+          .with(deployed_weighing_policies())
           .value();
   return made;
 }

@@ -12,7 +12,8 @@ namespace mcsim {
 const EvictionRegistry& weighing_registry();
 
 // Return its members that are compiled on their own, for shorter compilations: policies that rank
-// objects or learn.
+// objects or learn, and those of programs in use.
 std::vector<EvictionRegistry::EntryType> adaptive_weighing_policies();
+std::vector<EvictionRegistry::EntryType> deployed_weighing_policies();
 
 }  // namespace mcsim

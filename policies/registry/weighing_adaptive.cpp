@@ -5,20 +5,13 @@
 #include "policies/eviction/lirs.hpp"
 #include "policies/eviction/lru_k.hpp"
 #include "policies/eviction/w_tinylfu.hpp"
+#include "policies/registry/entries.hpp"
 #include "policies/registry/weighing.hpp"
 
 namespace mcsim {
-namespace {
-
-template <class... Ps>
-std::vector<EvictionRegistry::EntryType> entries_of(TypeList<Ps...>) {
-  return EvictionRegistry("", TypeList<PolicyCacheOf<Ps, ByteWeights>...>{}).entries();
-}
-
-}  // namespace
 
 std::vector<EvictionRegistry::EntryType> adaptive_weighing_policies() {
-  return entries_of(TypeList<Arc, LruK, Hyperbolic, WTinyLfu, Lirs, LeCar, Cacheus>{});
+  return entries_of<ByteWeights>(TypeList<Arc, LruK, Hyperbolic, WTinyLfu, Lirs, LeCar, Cacheus>{});
 }
 
 }  // namespace mcsim

@@ -42,6 +42,7 @@ PRINTED = {
     "opt": "ARC's authors",
     "car": "another implementation",
     "lirs": "its authors",
+    "lirs2": "its authors' program",
     "clock-pro": "its authors, within 0.5 points",
     "w-tinylfu": "another implementation, within 1.5 points",
     "s4lru": "libCacheSim",

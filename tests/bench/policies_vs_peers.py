@@ -55,6 +55,7 @@ WITH_SIZES = {
     "hyperbolic": "ignores the size",
     "lecar": "decays regrets by accesses",
     "lfu-da": "adds the age at every hit",
+    "lhd(period=1048576)": "draws other samples",
     "lirs(stack=2)": "refuses objects larger than the HIR share",
     "random": "draws by bucket",
     "s3-fifo": "fills the main queue at first",

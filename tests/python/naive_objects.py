@@ -221,6 +221,61 @@ class Lirs(Twin):
         del self.sizes[victim]
 
 
+class QdLpFifo(Twin):
+    """`new` is the small FIFO and `main` the CLOCK, both with the oldest first."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.new: list[int] = []
+        self.main: list[int] = []
+        self.uses: dict[int, int] = {}
+        self.ghosts: dict[int, int] = {}
+        self.most_main = capacity - min(capacity, max(1, capacity // 10))
+
+    def remove(self, key: int) -> None:
+        super().remove(key)
+        (self.new if key in self.new else self.main).remove(key)
+
+    def hit(self, key: int) -> None:
+        self.uses[key] = min(3, self.uses[key] + 1)
+
+    def miss(self, key: int, size: int) -> None:
+        known = self.ghosts.pop(key, None) is not None
+        self.room_for(size)
+        self.sizes[key] = size
+        self.uses[key] = 0
+        if known and size <= self.most_main:
+            self.promote(key)
+        else:
+            self.new.append(key)
+
+    def promote(self, key: int) -> None:
+        while sum(self.sizes[other] for other in [*self.main, key]) > self.most_main:
+            self.evict_main()
+        self.main.append(key)
+        self.uses[key] = 0
+
+    def evict(self) -> None:
+        if not self.new:
+            return self.evict_main()
+        oldest, most = self.new[0], self.capacity * 9 // 10
+        size = self.sizes[oldest]
+        if self.uses[oldest] > 0 and size <= self.most_main:
+            return self.promote(self.new.pop(0))
+        self.remove(oldest)
+        if size <= most:
+            while sum(self.ghosts.values()) + size > most:
+                del self.ghosts[next(iter(self.ghosts))]
+            self.ghosts[oldest] = size
+        return None
+
+    def evict_main(self) -> None:
+        while self.uses[self.main[0]] > 0:
+            self.uses[self.main[0]] -= 1
+            self.main.append(self.main.pop(0))
+        self.remove(self.main[0])
+
+
 class FoyerS3Fifo(Twin):
     """`names` has ghosts and their sizes, the oldest first; an accessed ghost stays one."""
 

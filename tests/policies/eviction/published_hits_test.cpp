@@ -74,6 +74,7 @@ std::vector<Published> by_authors_programs() {
        {"hyperbolic", {351'790}, leeway}});
   add(all, "lirs/2_pools.txt.zst", {200, 1000},
       {{"lirs", {50'401, 54'392}, stack},
+       {"lirs2", {50'323, 54'377}, stack},
        {"cacheus", {50'358, 54'345}, authors},
        {"lecar", {49'850, 54'462}, numbers},
        {"lecar", {49'851, 54'446}, remembers},
@@ -81,6 +82,7 @@ std::vector<Published> by_authors_programs() {
        {"hyperbolic", {50'341, 54'345}, leeway}});
   add(all, "lirs/sprite.txt.zst", {200, 1000},
       {{"lirs", {59'948, 117'407}, stack},
+       {"lirs2", {66'791, 114'375}, stack},
        {"cacheus", {65'567, 118'594}, authors},
        {"lecar", {63'762, 120'729}, numbers},
        {"lecar", {64'537, 120'847}, remembers},
@@ -88,6 +90,7 @@ std::vector<Published> by_authors_programs() {
        {"hyperbolic", {60'228, 118'175}, leeway}});
   add(all, "lirs/multi2.txt.zst", {200, 1000},
       {{"lirs", {10'402, 15'299}, stack},
+       {"lirs2", {10'200, 15'137}, stack},
        {"cacheus", {8'777, 15'068}, authors},
        {"lecar", {7'524, 13'692}, numbers},
        {"lecar", {8'644, 13'899}, remembers},

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.python.naive_drawing_objects import Cacheus, Hyperbolic, LeCar
-from tests.python.naive_objects import Arc, FoyerS3Fifo, Lirs, LruK, Twin, WTinyLfu
+from tests.python.naive_objects import Arc, FoyerS3Fifo, Lirs, LruK, QdLpFifo, Twin, WTinyLfu
+from tests.python.naive_sampling_objects import Lhd, SampledLfu, SampledLru
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -218,6 +219,10 @@ TWINS: dict[str, Callable[[int], Twin]] = {
     "lirs": Lirs,
     "lecar": LeCar,
     "cacheus": Cacheus,
+    "qd-lp-fifo": QdLpFifo,
+    "sampled-lru": SampledLru,
+    "sampled-lfu": SampledLfu,
+    "lhd": Lhd,
 }
 
 # Parameters of the twins: few draws, a sketch without collisions, and a share of more blocks.
@@ -226,6 +231,9 @@ PARAMS: dict[str, dict[str, Any]] = {
     "s3-fifo of foyer": {"variant": "foyer"},
     "w-tinylfu": {"counters": 1000},
     "lirs": {"hirs": 0.05},
+    "sampled-lru": {"rate": 1},
+    "sampled-lfu": {"rate": 1},
+    "lhd": {"ages": 32, "period": 40},
 }
 
 
@@ -280,7 +288,8 @@ def test_equal_sizes_are_blocks(policy: str) -> None:
         for capacity in (100, 200):
             found = core.simulate(blocks, unique, [(policy.split()[0], params, capacity)])
             # Quotients by a power of two are exact.
-            weighed = hits_of(policy, keys, [8] * len(keys), 8 * capacity)
+            size = 1 if policy == "lhd" else 8  # its bonus of explorers does not depend on sizes
+            weighed = hits_of(policy, keys, [size] * len(keys), size * capacity)
             assert weighed == int(found["hits"][0]) > 0, (seed, capacity)
 
 
