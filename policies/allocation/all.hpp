@@ -32,6 +32,7 @@
 #include "policies/allocation/thin.hpp"
 #include "policies/allocation/vcacheshare.hpp"
 #include "policies/allocation/vfrm.hpp"
+#include "policies/allocation/zfs_arc.hpp"
 
 namespace mcsim {
 
@@ -41,6 +42,7 @@ using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
              ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
-             Steady, DmCache, DmWritecache, Bcache, OpenCasSystem, Hindsight, Clairvoyant>;
+             Steady, DmCache, DmWritecache, Bcache, OpenCasSystem, ZfsArcSystem, Hindsight,
+             Clairvoyant>;
 
 }  // namespace mcsim

@@ -19,7 +19,7 @@ import numpy as np
 
 from mcsim._core import engine, locality
 
-GOALS = {"dm-cache": 10.0, "dm-writecache": 5.0, "bcache": 5.0, "open-cas": 5.0}
+GOALS = {"dm-cache": 10.0, "dm-writecache": 5.0, "bcache": 5.0, "open-cas": 5.0, "zfs-arc": 5.0}
 """Million accesses per second."""
 BLOCKS = 1 << 20
 BLOCK = 4096
@@ -32,6 +32,7 @@ RUNS = (
     ("open-cas", {}),
     ("open-cas", {"writes": "back"}),
     ("open-cas", {"line_kib": 64}),
+    ("zfs-arc", {}),
 )
 
 

@@ -96,6 +96,10 @@ TWINS = {
         "naive_opencas.py", "NaiveOpenCas", "test_open_cas.py",
         "test_drawn_requests_hit_as_in_the_twin",
     ),
+    "zfs-arc": (
+        "naive_zfs_arc.py", "NaiveZfsArc", "test_zfs_arc.py",
+        "test_drawn_requests_hit_as_in_the_twin",
+    ),
     "steady": ("naive_curves.py", "SteadyTwin", "test_curve_systems.py", "test_steady"),
     "hindsight": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_hindsight"),
     "clairvoyant": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_clairvoyant"),

@@ -26,6 +26,7 @@ REFUSED: Mapping[str, str] = {
     "dm-cache": f"{_WRITES}; it promotes single blocks",
     "bcache": f"{_WRITES}; it caches buckets of neighbouring addresses",
     "open-cas": f"{_WRITES}; it caches lines of neighbouring addresses",
+    "zfs-arc": f"{_WRITES}; it caches records of neighbouring addresses",
     "slo": _DISK,
     "maxperf": _DISK,
     "cachecow": _DISK,

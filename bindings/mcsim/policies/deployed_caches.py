@@ -29,13 +29,14 @@ _OTHER_ENTRY_BYTES, _BLOCK_BYTES = 32, 8
 """Memory of a cache block, and of a block of the trace, at most."""
 
 _REPLAYS = 25
-_LEAST_UNITS = {"dm-cache": 1, "dm-writecache": 2, "bcache": 513, "open-cas": 1}
+_LEAST_UNITS = {"dm-cache": 1, "dm-writecache": 2, "bcache": 513, "open-cas": 1, "zfs-arc": 1}
 _LEAST_BYTES = {"open-cas": 40 << 20}
 """The least size of a device that keeps metadata."""
 _UNITS = {
     "dm-cache": ("cache block", "block_kib"),
     "bcache": ("bucket", "bucket_kib"),
     "open-cas": ("cache line", "line_kib"),
+    "zfs-arc": ("record", "record_kib"),
 }
 
 

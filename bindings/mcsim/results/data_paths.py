@@ -30,6 +30,7 @@ FIXED: Mapping[str, DataPath] = {
     "single-tier": _LRU,
     "hindsight": _LRU,
     "dm-writecache": DataPath("back"),
+    "zfs-arc": DataPath("back"),
     "dss": DataPath("through", "by class", "exclusive"),
     "hystor": PLACED,
     "vfrm": PLACED,

@@ -99,7 +99,7 @@ def test_every_request_is_the_twins(seed: int, mode: str) -> None:
 
 
 WITHOUT = {
-    *("dm-cache", "dm-writecache", "bcache", "open-cas"),
+    *("dm-cache", "dm-writecache", "bcache", "open-cas", "zfs-arc"),
     *("dss", "hystor", "vfrm", "edt"),
 }
 

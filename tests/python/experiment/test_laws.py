@@ -42,9 +42,10 @@ TOLD: dict[str, dict[str, Any]] = {
     "edt": {"extent": 16384},
     "bcache": {"bucket_kib": 4},
     "open-cas": {"metadata": False},
+    "zfs-arc": {"record_kib": 4, "overflow_kib": 16},
 }
 # All space on one device.
-ONE_TIER = {"single-tier", "dm-cache", "dm-writecache", "bcache", "open-cas"}
+ONE_TIER = {"single-tier", "dm-cache", "dm-writecache", "bcache", "open-cas", "zfs-arc"}
 # Hypervisor exclusive caching has the VMs' memory and its own.
 REFUSED = {("exclusive", 3), ("mixed-caching", 1), ("mixed-caching", 3)}
 

@@ -105,7 +105,7 @@ TEST_F(SavedStates, OfSystemsWithoutTimersContinue) {
     const auto made = system_registry().make(entry.info.name, {}, {.machine = machine_});
     if (!made.ok() || !(*made)->timers().empty()) continue;
     const std::string_view name = entry.info.name;
-    if (name == "open-cas" || name.starts_with("dm-")) {
+    if (name == "open-cas" || name == "zfs-arc" || name.starts_with("dm-")) {
       const ParamMap params = name == "open-cas" ? ParamMap{{"metadata", false}} : ParamMap{};
       const auto refused =
           run_of(entry.info.name, params, trace_of(rows_of(100, 1), 1), {.to = path_});
