@@ -62,17 +62,24 @@ def unit_bytes(spec: DeployedSpec) -> int:
     """Return the unit of space: a cache block or a bucket; 4 KiB without one."""
     if spec.name not in _UNITS:
         return 4096
-    key = _UNITS[spec.name][1]
+    return int(_parameter(spec, _UNITS[spec.name][1])) << 10
+
+
+def _parameter(spec: DeployedSpec, key: str) -> Any:
     (entry,) = (one for one in engine.describe_systems() if one["name"] == spec.name)
     default = next(param["default"] for param in entry["params"] if param["name"] == key)
-    return int(spec.declared().get(key, default)) << 10
+    return spec.declared().get(key, default)
 
 
 def least_bytes(spec: DeployedSpec) -> int:
     """Return the least size of its device."""
     if _has_metadata(spec):
         return _LEAST_BYTES[spec.name]
-    return _LEAST_UNITS.get(spec.name, 1) * unit_bytes(spec)
+    least = _LEAST_UNITS.get(spec.name, 1) * unit_bytes(spec)
+    if spec.name != "zfs-arc":
+        return least
+    kept = _parameter(spec, "metadata_bytes") + _parameter(spec, "other_bytes")
+    return int(least + kept) + (int(_parameter(spec, "overflow_kib")) << 10)
 
 
 def unit_note(spec: DeployedSpec) -> str:
@@ -108,9 +115,7 @@ def sizes_to_replay(blocks: Blocks, spec: DeployedSpec, requested: Sequence[int]
     """
     replayable(blocks, spec)
     unit = -(-unit_bytes(spec) // blocks.block_bytes) if spec.name in _UNITS else 1
-    least = _LEAST_UNITS[spec.name]
-    if _has_metadata(spec):
-        least = -(-_LEAST_BYTES[spec.name] // (unit * blocks.block_bytes))
+    least = max(_LEAST_UNITS[spec.name], -(-least_bytes(spec) // (unit * blocks.block_bytes)))
     accessed = _interned(system_of(spec, least * unit), blocks).id_count
     units = np.geomspace(least, max(2 * least, -(-2 * accessed // unit)), _REPLAYS)
     sizes = (units.round().astype(np.int64) * unit).tolist()

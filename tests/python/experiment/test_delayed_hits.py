@@ -107,7 +107,7 @@ WITHOUT = {
 @pytest.mark.parametrize("name", [entry["name"] for entry in engine.describe_systems()])
 def test_a_system_delays_hits_or_refuses_to(name: str) -> None:
     workload = random_workload(3, length=4_000, footprint=60, most_blocks=4, count=700)
-    capacities = [30_000, 40_000] if name in ("bcache", "open-cas") else [30, 40]
+    capacities = [30_000, 40_000] if name in ("bcache", "open-cas", "zfs-arc") else [30, 40]
     machine = tiered(*capacities, read_ns=1, disk_ns=300, delayed_hits=[True, True])
     if name in WITHOUT:
         refused = complaint(engine.System, name, {}, machine)

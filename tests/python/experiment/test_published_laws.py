@@ -205,6 +205,7 @@ TOLD: dict[str, dict[str, Any]] = {
     "edt": {"extent": 4},
     "bcache": {"bucket_kib": 4},
     "open-cas": {"metadata": False},
+    "zfs-arc": {"record_kib": 4, "overflow_kib": 0},
 }
 
 

@@ -91,6 +91,7 @@ def test_the_warm_up_is_not_counted() -> None:
         ("bcache(bucket_kib=4)", 1, 513),
         ("open-cas(metadata=false,line_kib=8)", 2, 2),
         ("open-cas", 1, 10_240),
+        ("zfs-arc(record_kib=8,overflow_kib=64)", 2, 18),
     ],
 )
 def test_curves_have_the_hits_of_replays(system: str, unit: int, least: int) -> None:

@@ -106,7 +106,9 @@ TEST_F(SavedStates, OfSystemsWithoutTimersContinue) {
     if (!made.ok() || !(*made)->timers().empty()) continue;
     const std::string_view name = entry.info.name;
     if (name == "open-cas" || name == "zfs-arc" || name.starts_with("dm-")) {
-      const ParamMap params = name == "open-cas" ? ParamMap{{"metadata", false}} : ParamMap{};
+      ParamMap params;
+      if (name == "open-cas") params = {{"metadata", false}};
+      if (name == "zfs-arc") params = {{"record_kib", Count{4}}, {"overflow_kib", Count{0}}};
       const auto refused =
           run_of(entry.info.name, params, trace_of(rows_of(100, 1), 1), {.to = path_});
       EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
