@@ -97,8 +97,8 @@ inline Machine machine_of(const std::vector<Count>& capacities) {
 // A machine that is small for random traces. bcache refuses less than 513 buckets of 512 KiB, and
 // Open CAS less than 40 MiB.
 inline Machine small_machine_for(std::string_view system) {
-  const bool has_metadata = system == "bcache" || system == "open-cas";
-  return has_metadata ? machine_of({30'000, 40'000}) : machine_of({30, 90});
+  const bool is_large = system == "bcache" || system == "open-cas" || system == "zfs-arc";
+  return is_large ? machine_of({30'000, 40'000}) : machine_of({30, 90});
 }
 
 }  // namespace mcsim::testing
