@@ -201,7 +201,7 @@ class Components:
         """The declared parameters of a component, by name."""
         declared = self._declared[kind]
         if given.name not in declared:
-            hint = did_you_mean(given.name, declared) or _policy_hint(kind, given.name)
+            hint = _policy_hint(kind, given.name) or did_you_mean(given.name, declared)
             message = f"unknown {kind} {given.name!r}{hint}"
             raise self._source.complain((*where, "name"), message, about=where)
         return {param["name"]: param for param in declared[given.name]["params"]}
