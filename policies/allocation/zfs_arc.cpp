@@ -50,17 +50,16 @@ absl::StatusOr<std::unique_ptr<Host>> ZfsArcSystem::make_host(const Accesses& tr
         "tiers: {} B have no space for overflow_kib of {}, {} B of metadata and a record of {} KiB",
         bytes, params_.overflow_kib, metadata, params_.record_kib);
   }
-  return std::make_unique<ZfsArcHost>(
-      ZfsArcHostSetup{.capacity = capacity,
-                      .arc = {.target = bytes - overflow,
-                              .overflow = overflow,
-                              .metadata = params_.metadata_bytes,
-                              .other = params_.other_bytes,
-                              .buffers = params_.buffers,
-                              .buffer_shift = params_.buffer_shift,
-                              .hz = params_.hz},
-                      .rate = params_.rate},
-      trace);
+  return std::make_unique<ZfsArcHost>(ZfsArcHostSetup{.capacity = capacity,
+                                                      .arc = {.target = bytes - overflow,
+                                                              .overflow = overflow,
+                                                              .metadata = params_.metadata_bytes,
+                                                              .other = params_.other_bytes,
+                                                              .buffers = params_.buffers,
+                                                              .buffer_shift = params_.buffer_shift,
+                                                              .hz = params_.hz},
+                                                      .rate = params_.rate},
+                                      trace);
 }
 
 }  // namespace mcsim

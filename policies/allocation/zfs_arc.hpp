@@ -34,10 +34,11 @@ class ZfsArcSystem final : public System {
                 "size of all records in KiB, a power of two: recordsize of a dataset or "
                 "volblocksize of a volume; source: include/sys/fs/zfs.h",
                 1, kMostKib},
-          Field{"overflow_kib", &Params::overflow_kib,
-                "KiB of the capacity above the target size of the ARC; eviction starts when they are "
-                "full: zfs_max_recordsize; source: module/zfs/arc.c",
-                0},
+          Field{
+              "overflow_kib", &Params::overflow_kib,
+              "KiB of the capacity above the target size of the ARC; eviction starts when they are "
+              "full: zfs_max_recordsize; source: module/zfs/arc.c",
+              0},
           Field{"buffers", &Params::buffers,
                 "whether the cache of buffers is in front of the ARC; source: module/zfs/dbuf.c"},
           Field{"buffer_shift", &Params::buffer_shift,

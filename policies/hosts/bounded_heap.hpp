@@ -19,7 +19,7 @@ class BoundedHeap {
   void clear() { entries_.clear(); }
   bool empty() const { return entries_.empty(); }
   bool is_full() const { return entries_.size() >= limit_; }
-  // Of a full heap before turn(): no slot enters with this weight or more.
+  // No slot with this weight or more enters a full heap. Call it before turn().
   std::uint32_t greatest_weight() const { return entries_.front().weight; }
   Slot top() const { return entries_.front().slot; }
 
