@@ -277,7 +277,8 @@ class ZfsArc {
       if (share >= 4 * rest) hits /= share / (2 * rest + 1);
       return (hits << bits) / (ghosts >> (32 - bits));
     };
-    mru_share_ += share_of(up, mru_share_) - share_of(down, kWhole - mru_share_);
+    const std::uint64_t less = share_of(down, kWhole - mru_share_);
+    mru_share_ = mru_share_ + share_of(up, mru_share_) - less;
   }
 
   ZfsArcSetup setup_;
