@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "policies/hosts/kernel_time.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -50,11 +52,8 @@ absl::StatusOr<std::unique_ptr<Host>> Bcache::make_host(const Accesses& trace) {
         params_.bucket_kib, block);
   }
   const bool needs_times = params_.sequential_cutoff > 0 || params_.writes == BcacheWrites::kBack;
-  if (params_.rate == 0 && needs_times && trace.time_base != TimeBase::kClock) {
-    return invalid_argument(
-        "rate: the trace has no times, which streams and write-back need: state the requests per "
-        "second");
-  }
+  MCSIM_RETURN_IF_ERROR(
+      check_clock(trace, params_.rate, needs_times ? "which streams and write-back need" : ""));
   bucket_blocks_ = bucket / block;
   const Count capacity = machine_.tiers.front().capacity_blocks;
   const Count buckets = capacity / bucket_blocks_;

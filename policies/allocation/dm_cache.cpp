@@ -38,10 +38,7 @@ absl::StatusOr<std::unique_ptr<Host>> DmCache::make_host(const Accesses& trace) 
         "block_kib: {} KiB is not a multiple of the experiment's blocks of {} B", params_.block_kib,
         trace.block_bytes);
   }
-  if (params_.rate == 0 && trace.time_base != TimeBase::kClock) {
-    return invalid_argument(
-        "rate: the trace has no times, on which hits depend: state the requests per second");
-  }
+  MCSIM_RETURN_IF_ERROR(check_clock(trace, params_.rate, "on which hits depend"));
   const Count capacity = machine_.tiers.front().capacity_blocks;
   if (capacity < Count{trace.line_blocks}) {
     return invalid_argument("tiers: {} blocks have no space for a cache block of {} KiB", capacity,

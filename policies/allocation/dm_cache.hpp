@@ -9,6 +9,7 @@
 #include "core/base/params.hpp"
 #include "core/engine/run/system.hpp"
 #include "policies/hosts/dm_cache_host.hpp"
+#include "policies/hosts/kernel_time.hpp"
 
 namespace mcsim {
 
@@ -31,6 +32,8 @@ class DmCache final : public System {
 
     static constexpr auto fields() {
       constexpr double kMostKib = 1 << 20;
+      constexpr double kMostGib = 1e9;
+      constexpr double kMostSectors = 1e12;
       return std::tuple{
           Field{"policy", &Params::policy,
                 "smq or its alias mq, or cleaner, which promotes nothing; source: "
@@ -44,11 +47,11 @@ class DmCache final : public System {
           Field{"origin_gib", &Params::origin_gib,
                 "size of the origin in GiB (0: up to the last cache block that the trace "
                 "accesses); small origins have small regions; source: dm-cache-policy-smq.c",
-                0},
+                0, kMostGib},
           Field{"migration_threshold", &Params::migration_threshold,
                 "maximum number of sectors in migration while an idle cache writes dirty blocks "
                 "back; source: dm-cache-target.c",
-                0},
+                0, kMostSectors},
           Field{"hz", &Params::hz,
                 "ticks of the kernel's clock per second; source: CONFIG_HZ, 250 in most kernels "
                 "for servers",
@@ -56,11 +59,11 @@ class DmCache final : public System {
           Field{"created", &Params::created,
                 "time from the boot of the kernel to the creation of the cache, in phase with the "
                 "waker; source: dm-cache-target.c",
-                0},
+                0, kLongestStart},
           Field{"phase", &Params::phase,
                 "time from the creation of the cache to the first request; it changes hits by up "
                 "to 20 %; source: dm-cache-policy-smq.c",
-                0},
+                0, kLongestStart},
           Field{"rate", &Params::rate,
                 "requests per second, needed for traces without times (0: the times of the "
                 "trace); hits depend on it; source: dm-cache-policy-smq.c",

@@ -37,10 +37,7 @@ absl::StatusOr<std::unique_ptr<Host>> DmWritecache::make_host(const Accesses& tr
     return invalid_argument(
         "block_bytes: dm-writecache has blocks of 512, 1024, 2048 or 4096 B, got {} B", block);
   }
-  if (params_.rate == 0 && trace.time_base != TimeBase::kClock) {
-    return invalid_argument(
-        "rate: the trace has no times, which commits need: state the requests per second");
-  }
+  MCSIM_RETURN_IF_ERROR(check_clock(trace, params_.rate, "which commits need"));
   const Count capacity = machine_.tiers.front().capacity_blocks;
   if (WritecacheHost::entries_on(capacity, block) == 0) {
     return invalid_argument("tiers: {} blocks have no space for metadata and a block", capacity);

@@ -8,6 +8,7 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/system.hpp"
+#include "policies/hosts/kernel_time.hpp"
 #include "policies/hosts/writecache_host.hpp"
 
 namespace mcsim {
@@ -56,10 +57,10 @@ class DmWritecache final : public System {
           Field{"created", &Params::created,
                 "time from the boot of the kernel to the creation of the cache, from which "
                 "`max_age` is checked; source: dm-writecache.c",
-                0},
+                0, kLongestStart},
           Field{"phase", &Params::phase,
                 "time from the creation of the cache to the first request; source: dm-writecache.c",
-                0},
+                0, kLongestStart},
           Field{"rate", &Params::rate,
                 "requests per second, needed for traces without times by commits (0: the times of "
                 "the trace); source: dm-writecache.c",

@@ -49,10 +49,7 @@ absl::StatusOr<std::unique_ptr<Host>> OpenCasSystem::make_host(const Accesses& t
                             params_.line_kib, kMostLineBlocks, block);
   }
   const bool needs_times = setup_of(1).keeps_dirty() && params_.cleaning == OpenCasCleaning::kAlru;
-  if (params_.rate == 0 && needs_times && trace.time_base != TimeBase::kClock) {
-    return invalid_argument(
-        "rate: the trace has no times, which alru needs: state the requests per second");
-  }
+  MCSIM_RETURN_IF_ERROR(check_clock(trace, params_.rate, needs_times ? "which alru needs" : ""));
   const Count capacity = machine_.tiers.front().capacity_blocks;
   const Count lines =
       params_.metadata ? OpenCasHost::lines_on(capacity * block, line) : capacity * block / line;

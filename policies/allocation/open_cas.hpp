@@ -8,6 +8,7 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/system.hpp"
+#include "policies/hosts/kernel_time.hpp"
 #include "policies/hosts/open_cas_host.hpp"
 
 namespace mcsim {
@@ -85,7 +86,7 @@ class OpenCasSystem final : public System {
           Field{"phase", &Params::phase,
                 "time from the start of the cache, when alru wakes up first, to the first "
                 "request; source: src/cleaning/alru.c",
-                0},
+                0, kLongestStart},
           Field{"rate", &Params::rate,
                 "requests per second, needed for traces without times by alru with dirty lines "
                 "(0: the times of the trace); source: src/cleaning/alru.c",

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "policies/hosts/kernel_time.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -37,10 +39,7 @@ absl::StatusOr<std::unique_ptr<Host>> ZfsArcSystem::make_host(const Accesses& tr
         "record_kib: {} KiB are not a multiple of the experiment's blocks of {} B",
         params_.record_kib, trace.block_bytes);
   }
-  if (params_.rate == 0 && trace.time_base != TimeBase::kClock) {
-    return invalid_argument(
-        "rate: the trace has no times, on which promotions depend: state the requests per second");
-  }
+  MCSIM_RETURN_IF_ERROR(check_clock(trace, params_.rate, "on which promotions depend"));
   const Count capacity = machine_.tiers.front().capacity_blocks;
   const Count bytes = capacity * Count{trace.block_bytes};
   const Count overflow = params_.overflow_kib * kKib;

@@ -29,6 +29,7 @@ class ZfsArcSystem final : public System {
 
     static constexpr auto fields() {
       constexpr double kMostKib = 16'384;
+      constexpr double kMostBytes = 1e15;
       return std::tuple{
           Field{"record_kib", &Params::record_kib,
                 "size of all records in KiB, a power of two: recordsize of a dataset or "
@@ -38,7 +39,7 @@ class ZfsArcSystem final : public System {
               "overflow_kib", &Params::overflow_kib,
               "KiB of the capacity above the target size of the ARC; eviction starts when they are "
               "full: zfs_max_recordsize; source: module/zfs/arc.c",
-              0},
+              0, kMostBytes / 1024},
           Field{"buffers", &Params::buffers,
                 "whether the cache of buffers is in front of the ARC; source: module/zfs/dbuf.c"},
           Field{"buffer_shift", &Params::buffer_shift,
@@ -48,11 +49,11 @@ class ZfsArcSystem final : public System {
           Field{"metadata_bytes", &Params::metadata_bytes,
                 "bytes of the ARC with buffers of metadata, which are never evicted here; source: "
                 "metadata_size of arcstats",
-                0},
+                0, kMostBytes},
           Field{"other_bytes", &Params::other_bytes,
                 "bytes of the ARC with other structures of metadata; source: dnode_size, dbuf_size "
                 "and bonus_size of arcstats",
-                0},
+                0, kMostBytes},
           Field{"hz", &Params::hz,
                 "ticks of the kernel's clock per second, of which 1/16 must pass before a hit "
                 "promotes; source: CONFIG_HZ",
