@@ -30,10 +30,11 @@ class DmCache final : public System {
     double rate = 0;
     Count phases = 1;
 
+    static constexpr double kMostKib = 1 << 20;
+    static constexpr double kMostGib = 1e9;
+    static constexpr double kMostSectors = 1e12;
+
     static constexpr auto fields() {
-      constexpr double kMostKib = 1 << 20;
-      constexpr double kMostGib = 1e9;
-      constexpr double kMostSectors = 1e12;
       return std::tuple{
           Field{"policy", &Params::policy,
                 "smq or its alias mq, or cleaner, which promotes nothing; source: "
