@@ -130,8 +130,9 @@ class Lirs2 {
 
  private:
   enum class Kind : std::uint8_t { kLir, kHir, kGhost };
-  // What is known of a block: which of its two instances is its last access, whether each is in the
-  // stack, whether the last one is below `lowest_hir_`, and whether the second one is no access.
+  // kOdd: the last access of the block is its odd instance. kHasLast, kHasSecond: the last and the
+  // second last access are in the stack. kPassed: the last one is below `lowest_hir_`. kOnlyOne:
+  // the second one is no access.
   enum Marks : std::uint8_t { kOdd = 1, kHasLast = 2, kHasSecond = 4, kPassed = 8, kOnlyOne = 16 };
   using Instance = Slot;
 

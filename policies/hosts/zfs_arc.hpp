@@ -117,7 +117,7 @@ class ZfsArc {
   enum State : std::uint8_t { kNone, kMru, kMfu, kMruGhost, kMfuGhost, kStates };
   static constexpr std::size_t kBuffers = 0;
 
-  // Of arc_buf_hdr_t and dmu_buf_impl_t.
+  // Sizes of arc_buf_hdr_t and dmu_buf_impl_t.
   static constexpr Count kHeaderBytes = 240;
   static constexpr Count kBufferBytes = 368;
   static constexpr Count kLowWaterPercent = 10;

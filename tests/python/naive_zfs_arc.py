@@ -166,7 +166,7 @@ class NaiveZfsArc:
         return mru + mfu
 
     def _take(self, place: str, most: int) -> int:
-        """Evict the oldest records, at least `most` bytes of them."""
+        """Evict the oldest records until they have at least `most` bytes."""
         taken = 0
         while taken < most and self.lists[place]:
             record = self.lists[place].pop(0)

@@ -36,7 +36,7 @@ class Run(NamedTuple):
     keys: str
     mib: int
     hz: int
-    other: int  # bytes of the ARC that are neither buffers nor headers of records
+    other: int  # bytes of the ARC, without buffers and headers of records
     counts: Counts
     record: int = 16 * KIB
     overflow: int = 256 * KIB  # zfs_max_recordsize

@@ -13,7 +13,7 @@
 #include "policies/registry/eviction.hpp"
 #include "tests/support/policy_traces.hpp"
 
-// What the conformance tests of all eviction policies share.
+// Traces, parameters and caches of the conformance tests of all eviction policies.
 namespace mcsim::testing {
 
 // Return parameters under which a policy takes another path through its code.

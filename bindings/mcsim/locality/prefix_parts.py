@@ -44,7 +44,8 @@ def prefix_tiers(
     Parameters
     ----------
     curve : PrefixCurve
-        Of the trace, with tails touched first; with `block_bytes`, the table has bytes.
+        The curve of the trace, with tails touched first. If it has `block_bytes`, the table
+        has bytes.
     tiers : mapping of str to int
         Capacities in blocks, from the first tier on.
     rule : {'exclusive', 'inclusive', 'copy-on-eviction'}

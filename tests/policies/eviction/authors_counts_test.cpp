@@ -13,8 +13,8 @@
 // Of LIRS, misses that its authors' simulator in C counts, which draws nothing and is at
 // ben-manes/caffeine, commit ccef955, with MAX_S_LEN of as many capacities as `stack` says.
 //
-// Of LIRS2, misses that its authors' program counts, zhongch4g/LIRS2 at commit 7987d0a, with
-// MAX_S_LEN of as many capacities as `stack` says.
+// For LIRS2, misses of its authors' program, zhongch4g/LIRS2 at commit 7987d0a. MAX_S_LEN is
+// `stack` times the capacity.
 //
 // Of W-TinyLFU, misses that Caffeine's simulator, version 3.2.4, counts when its sketch is
 // exact (perfect-table) and no loser stays (jitter).

@@ -28,7 +28,7 @@ Line = dict[str, Any]
 def prompts(*, contents: int | None = None) -> Iterator[tuple[int, int, Prompt]]:
     """Yield session, turn and ids: each prompt of a session extends the last one.
 
-    The ids are of prefixes, or with `contents` of one of so many contents of blocks.
+    The ids are of prefixes; with `contents`, they are drawn from that number of contents of blocks.
     """
     draw = random.Random(3)
     last: dict[int, tuple[int, Prompt]] = {}
